@@ -21,7 +21,7 @@ import { formatNumber } from '../../web/components/formatAmount.ts';
 import { formatDate } from '../../web/components/formatTime.ts';
 import { PageLinks } from '../../web/components/pageLinks.tsx';
 import { showErrorsOn } from '../../web/components/showErrorsOn.ts';
-import { sendStaffConsolePage } from '../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../web/components/areaPage.tsx';
 import { Table } from '../../web/components/table.tsx';
 import { BILLING_PATH, renderBillingPage } from '../billing/pages/view.tsx';
 import { defineAction } from '../staff/pages/actions/defineAction.tsx';

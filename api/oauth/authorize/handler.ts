@@ -12,7 +12,7 @@ import { getForm } from '../../pipeline/body.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parseParameters } from '../parameters.ts';
-import { parseSpendingLimit, readSpendingLimitValues } from '../../web/components/spendingLimit.tsx';
+import { limitForm } from '../../web/components/spendingLimit.tsx';
 import { DELETION_PATH } from '../../features/privacy/pages/deletion/paths.ts';
 import { sendConsentPage } from './pages.tsx';
 import {
@@ -111,10 +111,10 @@ async function approve(ctx: Context, request: AuthorizationRequest): Promise<voi
   const form = getForm(ctx);
   let limit: CreditLimit | null | undefined;
   try {
-    limit = parseSpendingLimit(form);
+    ({ limit } = limitForm.read(form));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const rejected = { problem: error.message, values: readSpendingLimitValues(form) };
+    const rejected = { problem: error.message, values: form };
     return sendConsentPage(ctx, { ...(await loadConsentPage(ctx, request)), rejected });
   }
   const approvedRequest = {

@@ -11,11 +11,7 @@ import { sendRedirectPage } from '../../web/components/redirectPage.tsx';
 import { sendPage } from '../../web/components/layout.tsx';
 import { Form, Notice } from '../../web/components/form.tsx';
 import { formatNumber } from '../../web/components/formatAmount.ts';
-import {
-  SpendingLimitFields,
-  type SpendingLimitValues,
-  toSpendingLimitValues,
-} from '../../web/components/spendingLimit.tsx';
+import { describeLimitHint, limitForm } from '../../web/components/spendingLimit.tsx';
 import type { AuthorizationRequest, ClientContext } from './validateRequest.ts';
 import { canParseUrl } from '../../../shared/lib/canParseUrl.ts';
 
@@ -25,7 +21,7 @@ interface ConsentPageProps {
   /** Spending limit that the page preselects. */
   offered: OfferedLimit;
   /** Message about a spending limit that was not accepted, and what the user entered. */
-  rejected?: { problem: string; values: SpendingLimitValues };
+  rejected?: { problem: string; values: URLSearchParams };
 }
 
 /**
@@ -60,10 +56,9 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
       <p class="note">Allow this only if you have just started it there.</p>
       <Form action={here} token={createCsrfToken(ctx)}>
         {scopes.includes('svc:write') ? (
-          <SpendingLimitFields
-            values={rejected?.values ?? toSpendingLimitValues(offered.limit)}
-            current={offered.current}
-            balance={balance}
+          <limitForm.Fields
+            values={rejected?.values ?? limitForm.write({ limit: offered.limit })}
+            hints={{ limit: describeLimitHint(offered.current, balance) }}
             isInvalid={rejected !== undefined}
           />
         ) : null}

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
 import type { Parameters } from '../../../shared/lib/validation/queryParser.ts';
+import { DateField, SelectField } from './fields.tsx';
 import { formatNumber } from './formatAmount.ts';
 import { PageLinks } from './pageLinks.tsx';
 
@@ -30,23 +31,24 @@ export function FilterForm({ path, choices, kept = [], hasTimes = true, paramete
   return (
     <form class="card inline filters" method="get" action={path} aria-label="Filters">
       {choices.map(({ name, label, options }) => (
-        <div class="field">
-          <label for={name}>{label}</label>
-          <select id={name} name={name}>
-            <option value="">All</option>
-            {Object.entries(options).map(([value, text]) => (
-              <option value={value} selected={value === getValue(name)}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </div>
+        <SelectField
+          id={name}
+          name={name}
+          label={label}
+          value={getValue(name)}
+          options={[['', 'All'], ...Object.entries(options)]}
+        />
       ))}
       {kept.map((name) => (getValue(name) === '' ? null : <input type="hidden" name={name} value={getValue(name)} />))}
       {hasTimes ? (
         <>
-          <TimeField name="created_after" label="From (UTC)" value={getValue('created_after')} />
-          <TimeField name="created_before" label="Before (UTC)" value={getValue('created_before')} />
+          <DateField id="created_after" name="created_after" label="From (UTC)" value={getValue('created_after')} />
+          <DateField
+            id="created_before"
+            name="created_before"
+            label="Before (UTC)"
+            value={getValue('created_before')}
+          />
         </>
       ) : null}
       <div class="buttons">
@@ -54,21 +56,6 @@ export function FilterForm({ path, choices, kept = [], hasTimes = true, paramete
         {names.every((name) => getValue(name) === '') ? null : <a href={path}>Clear filters</a>}
       </div>
     </form>
-  );
-}
-
-/** Field for a day. Any other value, such as a time from a link, is shown as text, because a date field would be empty. */
-function TimeField({ name, label, value }: { name: string; label: string; value: string }): VNode {
-  const isDay = value === '' || /^\d{4}-\d\d-\d\d$/.test(value);
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      {isDay ? (
-        <input id={name} type="date" name={name} value={value} />
-      ) : (
-        <input id={name} type="text" name={name} value={value} />
-      )}
-    </div>
   );
 }
 

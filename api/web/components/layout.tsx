@@ -3,9 +3,8 @@ import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
 import { ACCOUNT_SCRIPT_PATH, getAccountScript } from '../accountScript.ts';
 import { getBrand } from '../brand.ts';
-import { AccountNavigation, type AccountNavigationProps, SignOutForm } from './accountNavigation.tsx';
+import { AreaNavigation, type AreaNavigationProps, SignOutForm } from './areaNavigation.tsx';
 import { Footer } from './footer.tsx';
-import { StaffNavigation, type StaffNavigationProps } from './staffNavigation.tsx';
 import { config } from '../../../shared/lib/config.ts';
 import { getStylesheet, STYLESHEET_PATH } from '../stylesheet.ts';
 
@@ -16,13 +15,13 @@ export interface PageProps {
   /** Narrow column in the middle, for pages with one or two cards. */
   isNarrow?: boolean;
   /** Wide page, for charts side by side. */
-  isWide?: boolean;
-  /** Shows the navigation of the account area, and loads its script. */
-  account?: AccountNavigationProps;
-  /** Shows the navigation of the staff console. */
-  staff?: StaffNavigationProps;
+  isWide?: boolean | undefined;
+  /** Navigation of the area that the page belongs to. */
+  navigation?: AreaNavigationProps;
+  /** Loads the script of the account area. */
+  hasScript?: boolean | undefined;
   /** Allows images and videos from CDN_URL. */
-  hasMedia?: boolean;
+  hasMedia?: boolean | undefined;
   /** Address that the browser opens by itself after some seconds. */
   refresh?: { seconds: number; to: string };
 }
@@ -52,7 +51,7 @@ function buildContentSecurityPolicy(page: PageProps): string {
   const images = ["'self'", 'data:', media, logoUrl === undefined ? undefined : new URL(logoUrl).origin];
   return [
     "default-src 'none'",
-    ...(hasScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
+    ...(runsScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
     "style-src 'self'",
     `img-src ${[...new Set(images.filter((source) => source !== undefined))].join(' ')}`,
     ...(media === undefined ? [] : [`media-src ${media}`]),
@@ -63,8 +62,8 @@ function buildContentSecurityPolicy(page: PageProps): string {
 }
 
 /** Pages for visitors, such as sign-in and consent, run no scripts. */
-function hasScript({ account, refresh }: PageProps): boolean {
-  return account !== undefined || isReloading(refresh);
+function runsScript({ hasScript, refresh }: PageProps): boolean {
+  return hasScript === true || isReloading(refresh);
 }
 
 /** Returns true for a page that waits, as opposed to one that leads to another page at once. */
@@ -73,9 +72,8 @@ function isReloading(refresh: PageProps['refresh']): boolean {
 }
 
 function PageDocument(page: PageProps): VNode {
-  const { title, body, isNarrow = false, isWide = false, account, staff, refresh } = page;
+  const { title, body, isNarrow = false, isWide = false, navigation, refresh } = page;
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
-  const hasNavigation = account !== undefined || staff !== undefined;
   const reload = isReloading(refresh) ? refresh : undefined;
   return (
     <html lang="en">
@@ -87,30 +85,28 @@ function PageDocument(page: PageProps): VNode {
         <title>{`${title} · ${getBrand().name}`}</title>
         <link rel="icon" href={getBrand().logoUrl ?? buildFavicon(getBrand().accent)} />
         <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${getStylesheet().version}`} />
-        {hasScript(page) ? (
+        {runsScript(page) ? (
           <script type="module" src={`${ACCOUNT_SCRIPT_PATH}?v=${getAccountScript().version}`} />
         ) : null}
       </head>
       <body>
-        {hasNavigation ? (
+        {navigation === undefined ? null : (
           <a class="skip" href={`#${CONTENT_ID}`}>
             Skip to content
           </a>
-        ) : null}
+        )}
         <header class={joinClasses('top', width)}>
           <a class="brand" href="/account/">
             <Logo />
             {getBrand().name}
           </a>
-          {account === undefined ? null : <SignOutForm {...account} />}
-          {staff === undefined ? null : <SignOutForm {...staff} />}
+          {navigation === undefined ? null : <SignOutForm {...navigation} />}
         </header>
-        {account === undefined ? null : <AccountNavigation {...account} width={width} />}
-        {staff === undefined ? null : <StaffNavigation {...staff} />}
+        {navigation === undefined ? null : <AreaNavigation {...navigation} width={width} />}
         <main
           id={CONTENT_ID}
           class={width}
-          tabIndex={hasNavigation ? -1 : undefined}
+          tabIndex={navigation === undefined ? undefined : -1}
           data-reload-to={reload?.to}
           data-reload-seconds={reload?.seconds}
         >

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { getErrorStatus } from '../../pipeline/httpError.ts';
 
 type RenderProblem = (ctx: Context, flash: { problem: string }, status: number) => Promise<void>;
-type PageHandler = (ctx: Context) => Promise<void>;
+export type PageHandler = (ctx: Context) => Promise<void>;
 
 /**
  * Returns a wrapper for the handlers of a page's forms: a service error is shown on that page. One about the session is

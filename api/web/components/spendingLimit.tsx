@@ -1,40 +1,68 @@
-import type { VNode } from 'preact';
 import type { CreditLimit, SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { SPENDING_LIMIT_MAX_CREDITS } from '../../../shared/spec/limits.ts';
 import type { SpendingPeriod } from '../../../shared/spec/states.ts';
+import { defineForm, type Field } from './defineForm.tsx';
+import { SelectField } from './fields.tsx';
 import { formatNumber } from './formatAmount.ts';
 import { formatDateTime } from './formatTime.ts';
 
-/** Periods that the forms of applications offer. */
-const OFFERED_PERIODS = ['day', 'month'] as const satisfies readonly SpendingPeriod[];
-
-/** Values of the fields as they are shown: those of a limit, or what the user entered. */
-export interface SpendingLimitValues {
-  credits: string;
-  period: string;
-}
-
-/** Returns the values that show a limit. Without one the credits are empty. */
-export function toSpendingLimitValues(limit: CreditLimit | null): SpendingLimitValues {
-  return { credits: limit === null ? '' : String(limit.credits), period: limit?.period ?? 'day' };
-}
-
-/** Returns the values that a form contains, to show them again. */
-export function readSpendingLimitValues(form: URLSearchParams): SpendingLimitValues {
-  return { credits: form.get('limit_credits') ?? '', period: form.get('limit_period') ?? 'day' };
-}
-
 /**
- * Parses the fields of a spending limit.
- * @param periods periods that the form offers.
- * @returns null if the credits are empty, which means no limit; undefined if the form has no such field.
- * @throws ServiceError validation_error
+ * Field for a spending limit, with controls for the credits and the period. Empty credits are no limit.
+ * @param options.periods periods that the form offers.
+ * @param options.isApart sets the field apart from the one before it.
  */
-export function parseSpendingLimit(
-  form: URLSearchParams,
-  periods: readonly SpendingPeriod[] = OFFERED_PERIODS,
-): CreditLimit | null | undefined {
+export function spendingLimitField({
+  periods,
+  isApart = false,
+}: {
+  periods: readonly SpendingPeriod[];
+  isApart?: boolean;
+}): Field<CreditLimit | null> {
+  return {
+    render: ({ values, hint, isInvalid }) => (
+      <fieldset class={isApart ? 'apart' : undefined}>
+        <legend>It may spend at most</legend>
+        <div class="inline limit">
+          <div class="field">
+            <label for="limit-credits">Credits</label>
+            <input
+              id="limit-credits"
+              type="text"
+              name="limit_credits"
+              inputmode="numeric"
+              autocomplete="off"
+              value={values.get('limit_credits') ?? ''}
+              aria-describedby="limit-hint"
+              aria-invalid={isInvalid ? 'true' : undefined}
+            />
+          </div>
+          <SelectField
+            id="limit-period"
+            name="limit_period"
+            label={periods.includes('total') ? 'Period' : 'Each'}
+            value={values.get('limit_period') ?? 'day'}
+            options={periods.map((period) => [period, period])}
+          />
+        </div>
+        <span class="hint" id="limit-hint">
+          {hint}
+        </span>
+      </fieldset>
+    ),
+    read: (form) => parseSpendingLimit(form, periods),
+    write: (limit) => [
+      ['limit_credits', limit === null ? '' : String(limit.credits)],
+      ['limit_period', limit?.period ?? 'day'],
+    ],
+  };
+}
+
+/** Form for the spending limit of an application. */
+export const limitForm = defineForm({ prefix: 'limit' }, { limit: spendingLimitField({ periods: ['day', 'month'] }) });
+
+/** @throws ServiceError validation_error */
+function parseSpendingLimit(form: URLSearchParams, periods: readonly SpendingPeriod[]): CreditLimit | null | undefined {
   const text = form.get('limit_credits')?.trim();
   if (text === undefined) return undefined;
   if (text === '') return null;
@@ -51,52 +79,10 @@ export function parseSpendingLimit(
   return { credits, period };
 }
 
-interface SpendingLimitFieldsProps {
-  values: SpendingLimitValues;
-  /** The limit in force. */
-  current: SpendingLimitState | null;
-  balance: number;
-  periods?: readonly SpendingPeriod[];
-  isInvalid?: boolean;
-}
-
-/** Fields for the spending limit of an application or an API key, with its use and the balance. */
-export function SpendingLimitFields(props: SpendingLimitFieldsProps): VNode {
-  const { values, current, balance, periods = OFFERED_PERIODS, isInvalid = false } = props;
-  return (
-    <fieldset>
-      <legend>It may spend at most</legend>
-      <div class="inline limit">
-        <div class="field">
-          <label for="limit-credits">Credits</label>
-          <input
-            id="limit-credits"
-            type="text"
-            name="limit_credits"
-            inputmode="numeric"
-            autocomplete="off"
-            value={values.credits}
-            aria-describedby="limit-hint"
-            aria-invalid={isInvalid ? 'true' : undefined}
-          />
-        </div>
-        <div class="field">
-          <label for="limit-period">{periods.includes('total') ? 'Period' : 'Each'}</label>
-          <select id="limit-period" name="limit_period">
-            {periods.map((period) => (
-              <option value={period} selected={values.period === period}>
-                {period}
-              </option>
-            ))}
-          </select>
-        </div>
-      </div>
-      <span class="hint" id="limit-hint">
-        Days and months are UTC. Leave the credits empty for no limit.{' '}
-        {current === null ? '' : `${describeLimitUse(current)} `}Your balance is {formatNumber(balance)} credits.
-      </span>
-    </fieldset>
-  );
+/** Hint for the limit of an application or an API key: the use of the one in force, and the balance. */
+export function describeLimitHint(current: SpendingLimitState | null, balance: number): string {
+  const use = current === null ? '' : `${describeLimitUse(current)} `;
+  return `Days and months are UTC. Leave the credits empty for no limit. ${use}Your balance is ${formatNumber(balance)} credits.`;
 }
 
 /** Describes a limit: `200 credits a day`. */

@@ -6,7 +6,7 @@ import { type BillingStatus } from '../../../../shared/presenters/billingStatus.
 import { getUsageSummary } from '../../../../shared/domain/usage/usageSummary.ts';
 import { listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { findOutcome, type Outcome, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { findOutcome, type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CreditsSection } from './credits.tsx';
 import { GettingStarted } from './gettingStarted.tsx';
 

@@ -10,7 +10,7 @@ import type { Commission } from '../../../../shared/tables/Commission.ts';
 import type { Payout } from '../../../../shared/tables/Payout.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { BarChart } from '../../../web/components/charts.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form } from '../../../web/components/form.tsx';

@@ -8,10 +8,10 @@ import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../schemas.ts';
-import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import { readKeyRequest } from './keyForm.tsx';
+import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
 import { findActiveKey, renderKeyPage } from './keyPage.tsx';
 import { KEYS_PATH, renderKeysPage } from './view.tsx';
 
@@ -35,9 +35,7 @@ export function createsLiveKey(ctx: Context): boolean {
 export const createKey = withListErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
-  const form = getForm(ctx);
-  const mode = form.get('mode');
-  const request = parseKeyForm({ ...readKeyRequest(form), ...(mode === null ? {} : { mode }) });
+  const request = parseKeyForm(keyForm.read(getForm(ctx)));
   const idempotentRequest = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the key. A redirect to a page with the key could be opened again.
   const { response } = await executeIdempotent(
@@ -59,7 +57,7 @@ export const showKeyPage = withListErrors((ctx) => renderKeyPage(ctx));
 export const saveKey = withKeyErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const form = getForm(ctx);
-  const request = parseKeyChange(readKeyRequest(form));
+  const request = parseKeyChange(keyForm.read(form, ['name', ...KEY_OPTIONS]));
   const version = form.get('version');
   const key = await updateApiKey(caller, parseUuidParam(ctx), request, {
     origin: getRequestOrigin(ctx),
@@ -68,28 +66,22 @@ export const saveKey = withKeyErrors(async (ctx) => {
   seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);
 });
 
-/** Asks for confirmation before an API key is revoked. */
-export const confirmRevokeKey = withListErrors(async (ctx) => {
-  const { uuid, name, prefix, last_used_at: usedAt } = await findActiveKey(ctx);
-  const children = (
-    <>
-      <p>
-        <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
-      </p>
-      <p>Programs that use this key stop working immediately. This cannot be undone.</p>
-    </>
-  );
-  sendConfirmationPage(ctx, {
-    question: `Revoke API key “${name}”?`,
-    children,
-    button: 'Revoke',
-    action: `${KEYS_PATH}${uuid}/revoke/`,
-    cancelPath: KEYS_PATH,
-  });
-});
-
-export const revokeKey = withListErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
-  await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
-  seeOther(ctx, `${KEYS_PATH}?done=revoked`);
+export const revokeKey = defineAccountAction({
+  withErrors: withListErrors,
+  describe: async (ctx) => {
+    const { name, prefix, last_used_at: usedAt } = await findActiveKey(ctx);
+    const consequences = (
+      <>
+        <p>
+          <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
+        </p>
+        <p>Programs that use this key stop working immediately. This cannot be undone.</p>
+      </>
+    );
+    return { question: `Revoke API key “${name}”?`, consequences, button: 'Revoke', cancelPath: KEYS_PATH };
+  },
+  perform: async (ctx, { accountId }) => {
+    await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
+    return `${KEYS_PATH}?done=revoked`;
+  },
 });

@@ -2,13 +2,15 @@ import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
 import { listKeyLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
+import { presentApiKey } from '../../../../shared/presenters/apiKey.ts';
 import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
-import { KeyNameField, KeyOptionFields, readEnteredValues, toKeyValues } from './keyForm.tsx';
+import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
+import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
 import { KEYS_PATH } from './view.tsx';
 
 const OUTCOMES = {
@@ -36,8 +38,10 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
   const version = String(key.version);
   const { form } = ctx.state;
   const isCurrent = (form?.get('version') ?? version) === version;
-  const entered = flash.problem !== undefined && isCurrent ? readEnteredValues(form) : undefined;
-  const values = entered ?? toKeyValues(key, limit);
+  const entered = flash.problem !== undefined && isCurrent ? keyForm.keep(form) : undefined;
+  const values = entered ?? keyForm.write(presentApiKey(key, limit));
+  // A test key spends no credits.
+  const options = key.test_account_id === null ? KEY_OPTIONS : KEY_OPTIONS.filter((name) => name !== 'credit_limit');
   const children = (
     <section class="card" aria-labelledby="key">
       <h2 id="key">
@@ -49,12 +53,10 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
       </p>
       <Form action={`${KEYS_PATH}${key.uuid}/`} token={createCsrfToken(ctx)}>
         <input type="hidden" name="version" value={version} />
-        <KeyNameField value={values.name} />
-        <KeyOptionFields
+        <keyForm.Fields
           values={values}
-          limit={limit}
-          balance={account.balance}
-          hasLimit={key.test_account_id === null}
+          only={['name', ...options]}
+          hints={{ credit_limit: describeLimitHint(limit, account.balance) }}
         />
         <div class="buttons">
           <button type="submit" class="main">

@@ -7,6 +7,6 @@ export const API_KEYS_PAGES: readonly HttpRoute[] = [
   ['POST',    '/account/keys/',                                  'page', 'session', 'account',   'form', apiKeyPages.createKey, { recentSignIn: apiKeyPages.createsLiveKey }],
   ['GET',     '/account/keys/:uuid/',                            'page', 'session', 'account',   'none', apiKeyPages.showKeyPage, { recentSignIn: true }],
   ['POST',    '/account/keys/:uuid/',                            'page', 'session', 'account',   'form', apiKeyPages.saveKey, { recentSignIn: true }],
-  ['GET',     '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'none', apiKeyPages.confirmRevokeKey],
-  ['POST',    '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'form', apiKeyPages.revokeKey],
+  ['GET',     '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'none', apiKeyPages.revokeKey.confirm],
+  ['POST',    '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'form', apiKeyPages.revokeKey.submit],
 ];

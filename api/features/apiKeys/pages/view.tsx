@@ -11,12 +11,13 @@ import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { consumeDraft, DRAFT_ACCOUNT_FIELD } from '../../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form, Notice } from '../../../web/components/form.tsx';
 import { formatRelativeTime, formatDate } from '../../../web/components/formatTime.ts';
 import { describeKeyOptions } from '../../../web/components/keyOptions.ts';
-import { hasOptions, KeyNameField, KeyOptionFields, type KeyValues, NEW_KEY, readEnteredValues } from './keyForm.tsx';
+import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
+import { hasOptions, KEY_OPTIONS, keyForm } from './keyForm.tsx';
 
 export const KEYS_PATH = '/account/keys/';
 
@@ -36,7 +37,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
   const { newKey, ...problem } = flash;
   // The errors of other forms are shown on this page, too.
   const isRejected = problem.problem !== undefined && ctx.path === KEYS_PATH;
-  const entered = isRejected ? readEnteredValues(ctx.state.form) : undefined;
+  const entered = isRejected ? keyForm.keep(ctx.state.form) : undefined;
   const draft = consumeDraft(ctx, account.uuid);
   const children = (
     <>
@@ -45,7 +46,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
         account={account}
         keys={keys}
         limits={limits}
-        values={entered ?? { ...NEW_KEY, name: draft.name ?? '' }}
+        values={entered ?? keyForm.write({ name: draft.name })}
         csrfToken={createCsrfToken(ctx)}
       />
     </>
@@ -63,8 +64,8 @@ interface KeysProps {
   account: Account;
   keys: ApiKey[];
   limits: SpendingLimits;
-  /** Values of the form for a new key. */
-  values: KeyValues;
+  /** Texts of the form for a new key. */
+  values: URLSearchParams;
   csrfToken: string;
 }
 
@@ -107,11 +108,14 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
       <Form action={KEYS_PATH} token={csrfToken} class="apart">
         <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
-        <KeyNameField value={values.name} placeholder="Production server" />
-        {config.TEST_UPSTREAM_URL === undefined ? null : <ModeField mode={values.mode} />}
+        <keyForm.Fields values={values} only={config.TEST_UPSTREAM_URL === undefined ? ['name'] : ['name', 'mode']} />
         <details open={hasOptions(values)}>
           <summary>Options</summary>
-          <KeyOptionFields values={values} limit={null} balance={account.balance} />
+          <keyForm.Fields
+            values={values}
+            only={KEY_OPTIONS}
+            hints={{ credit_limit: describeLimitHint(null, account.balance) }}
+          />
         </details>
         <button type="submit">Create API key</button>
       </Form>
@@ -128,26 +132,6 @@ function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitSt
         Edit
       </a>
     </p>
-  );
-}
-
-/** Choice of the mode of a new key. */
-function ModeField({ mode }: { mode: string }): VNode {
-  return (
-    <div class="field">
-      <label for="key-mode">Mode</label>
-      <select id="key-mode" name="mode" aria-describedby="key-mode-hint">
-        <option value="live" selected={mode !== 'test'}>
-          Live
-        </option>
-        <option value="test" selected={mode === 'test'}>
-          Test
-        </option>
-      </select>
-      <span id="key-mode-hint" class="quiet small">
-        Generations of a test key cost nothing. Their outputs are watermarked samples.
-      </span>
-    </div>
   );
 }
 

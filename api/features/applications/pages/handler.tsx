@@ -14,14 +14,10 @@ import { getForm } from '../../../pipeline/body.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
-import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import {
-  parseSpendingLimit,
-  readSpendingLimitValues,
-  toSpendingLimitValues,
-} from '../../../web/components/spendingLimit.tsx';
+import { limitForm } from '../../../web/components/spendingLimit.tsx';
 import { FORMER_LIMIT_FIELD, renderLimitPage } from './limitPage.tsx';
 import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
 
@@ -41,31 +37,11 @@ async function findApplication(ctx: Context): Promise<ConnectedApplication> {
   return application;
 }
 
-/** Asks for confirmation before an application is disconnected. */
-export const confirmDisconnectApplication = withApplicationErrors(async (ctx) => {
-  const { uuid, clientName, clientHosts, lastUsedAt } = await findApplication(ctx);
-  const children = (
-    <>
-      <p>
-        {clientHosts.join(', ')}, {lastUsedAt === null ? 'never used' : `last used ${formatRelativeTime(lastUsedAt)}`}
-      </p>
-      <p>The application loses access immediately. To use it again, connect it again.</p>
-    </>
-  );
-  sendConfirmationPage(ctx, {
-    question: `Disconnect ${clientName}?`,
-    children,
-    button: 'Disconnect',
-    action: `${APPLICATIONS_PATH}${uuid}/end/`,
-    cancelPath: APPLICATIONS_PATH,
-  });
-});
-
 /** Shows the form for the spending limit of an application. */
 export const showLimitPage = withApplicationErrors(async (ctx) => {
   const application = await findApplication(ctx);
   const { current } = await getOfferedLimit(requireCaller(ctx).accountId, application.clientId);
-  await renderLimitPage(ctx, { application, current, values: toSpendingLimitValues(current) });
+  await renderLimitPage(ctx, { application, current, values: limitForm.write({ limit: current }) });
 });
 
 export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
@@ -75,7 +51,7 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
   const uuid = parseUuidParam(ctx);
   const expected = form.get(FORMER_LIMIT_FIELD) ?? undefined;
   try {
-    const limit = parseSpendingLimit(form);
+    const { limit } = limitForm.read(form);
     if (limit === undefined) throw new ServiceError('validation_error', 'No spending limit was submitted.');
     const change = { limit, ...(expected === undefined ? {} : { expected }) };
     if (!(await changeApplicationLimit(caller, uuid, change, getRequestOrigin(ctx))))
@@ -86,15 +62,29 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
     const { current } = await getOfferedLimit(accountId, application.clientId);
     // After another change the present limit is shown.
     const isCurrent = expected === undefined || expected === formatLimit(current);
-    const values = isCurrent ? readSpendingLimitValues(form) : toSpendingLimitValues(current);
+    const values = isCurrent ? form : limitForm.write({ limit: current });
     return renderLimitPage(ctx, { application, current, values, problem: error.message });
   }
   seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
 });
 
-export const disconnectConnectedApplication = withApplicationErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
-  const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
-  if (!isEnded) throw new ServiceError('not_found', NOT_CONNECTED);
-  seeOther(ctx, `${APPLICATIONS_PATH}?done=disconnected`);
+export const disconnect = defineAccountAction({
+  withErrors: withApplicationErrors,
+  describe: async (ctx) => {
+    const { clientName, clientHosts, lastUsedAt } = await findApplication(ctx);
+    const consequences = (
+      <>
+        <p>
+          {clientHosts.join(', ')}, {lastUsedAt === null ? 'never used' : `last used ${formatRelativeTime(lastUsedAt)}`}
+        </p>
+        <p>The application loses access immediately. To use it again, connect it again.</p>
+      </>
+    );
+    return { question: `Disconnect ${clientName}?`, consequences, button: 'Disconnect', cancelPath: APPLICATIONS_PATH };
+  },
+  perform: async (ctx, { accountId }) => {
+    const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
+    if (!isEnded) throw new ServiceError('not_found', NOT_CONNECTED);
+    return `${APPLICATIONS_PATH}?done=disconnected`;
+  },
 });

@@ -4,9 +4,9 @@ import type { ConnectedApplication } from '../../../../shared/domain/oauth/grant
 import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
-import { SpendingLimitFields, type SpendingLimitValues } from '../../../web/components/spendingLimit.tsx';
+import { describeLimitHint, limitForm } from '../../../web/components/spendingLimit.tsx';
 import { APPLICATIONS_PATH } from './view.tsx';
 
 /** Field with the limit that the page shows as the one in force. */
@@ -16,7 +16,8 @@ interface LimitPageProps extends PageProblem {
   application: ConnectedApplication;
   /** The limit in force. */
   current: SpendingLimitState | null;
-  values: SpendingLimitValues;
+  /** Texts of the form. */
+  values: URLSearchParams;
 }
 
 /** Renders the form for the spending limit of an application, again with what was entered if that was not accepted. */
@@ -28,7 +29,11 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
       <h2 id="limit">{application.clientName}</h2>
       <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`} token={createCsrfToken(ctx)}>
         <input type="hidden" name={FORMER_LIMIT_FIELD} value={formatLimit(current)} />
-        <SpendingLimitFields values={values} current={current} balance={balance} isInvalid={problem !== undefined} />
+        <limitForm.Fields
+          values={values}
+          hints={{ limit: describeLimitHint(current, balance) }}
+          isInvalid={problem !== undefined}
+        />
         <div class="buttons">
           <button type="submit" class="main">
             Save
@@ -41,10 +46,9 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
     </section>
   );
   const heading = 'Spending limit';
-  const flash = problem === undefined ? {} : { problem };
   sendAccountAreaPage(
     ctx,
-    { current: APPLICATIONS_PATH, heading, ...flash, children },
+    { current: APPLICATIONS_PATH, heading, problem, children },
     problem === undefined ? 200 : 400,
   );
 }

@@ -6,6 +6,6 @@ export const APPLICATIONS_PAGES: readonly HttpRoute[] = [
   ['GET',     '/account/applications/',                          'page', 'session', 'account',   'none', applications.showApplicationsPage],
   ['GET',     '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'none', applications.showLimitPage],
   ['POST',    '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'form', applications.saveApplicationLimit],
-  ['GET',     '/account/applications/:uuid/end/',                'page', 'session', 'account',   'none', applications.confirmDisconnectApplication],
-  ['POST',    '/account/applications/:uuid/end/',                'page', 'session', 'account',   'form', applications.disconnectConnectedApplication],
+  ['GET',     '/account/applications/:uuid/end/',                'page', 'session', 'account',   'none', applications.disconnect.confirm],
+  ['POST',    '/account/applications/:uuid/end/',                'page', 'session', 'account',   'form', applications.disconnect.submit],
 ];

@@ -7,7 +7,7 @@ import type { SpendingLimitState } from '../../../../shared/presenters/spendingL
 import { type ConnectedApplication, listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
 import { API_SCOPES, SCOPES } from '../../../../shared/spec/oauth.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CONNECT_PATH } from '../../connect/pages/handler.tsx';
 import { describeLimitUse } from '../../../web/components/spendingLimit.tsx';
 import { formatDate, formatRelativeTime } from '../../../web/components/formatTime.ts';

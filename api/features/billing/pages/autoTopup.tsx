@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { AutoTopupSettings } from '../../../../shared/domain/billing/autoTopupSettings.ts';
 import type { BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
+import { TextField } from '../../../web/components/fields.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 
@@ -44,28 +45,22 @@ export function AutoTopupSection({ settings, billing, csrfToken }: AutoTopupProp
             </label>
           </p>
           <div class="inline">
-            <div class="field">
-              <label for="auto-threshold">When the balance is below (credits)</label>
-              <input
-                id="auto-threshold"
-                type="text"
-                name="threshold"
-                inputmode="numeric"
-                required
-                value={String(thresholdCredits)}
-              />
-            </div>
-            <div class="field">
-              <label for="auto-amount">Amount in US dollars</label>
-              <input
-                id="auto-amount"
-                type="text"
-                name="amount"
-                inputmode="decimal"
-                required
-                value={(amountCents / 100).toFixed(2).replace(/\.00$/, '')}
-              />
-            </div>
+            <TextField
+              id="auto-threshold"
+              name="threshold"
+              label="When the balance is below (credits)"
+              inputmode="numeric"
+              required
+              value={String(thresholdCredits)}
+            />
+            <TextField
+              id="auto-amount"
+              name="amount"
+              label="Amount in US dollars"
+              inputmode="decimal"
+              required
+              value={(amountCents / 100).toFixed(2).replace(/\.00$/, '')}
+            />
             <button type="submit">Save</button>
           </div>
           {billing.hasPaymentMethod ? null : (

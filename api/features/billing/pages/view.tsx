@@ -15,7 +15,8 @@ import { topupCredits } from '../../../../shared/spec/topupCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { TextField } from '../../../web/components/fields.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { AutoTopupSection } from './autoTopup.tsx';
@@ -186,10 +187,13 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
             </div>
           </fieldset>
           <div class="inline">
-            <div class="field">
-              <label for="topup-amount">Other amount in US dollars</label>
-              <input id="topup-amount" type="text" name="amount" inputmode="decimal" autocomplete="off" />
-            </div>
+            <TextField
+              id="topup-amount"
+              name="amount"
+              label="Other amount in US dollars"
+              inputmode="decimal"
+              autocomplete="off"
+            />
             <button type="submit" class="main">
               Buy credits
             </button>

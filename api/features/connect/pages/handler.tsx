@@ -1,5 +1,5 @@
 import type { Context } from '../../../context.ts';
-import { sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { ConnectInstructions } from '../../../web/components/connectInstructions.tsx';
 
 export const CONNECT_PATH = '/account/connect/';

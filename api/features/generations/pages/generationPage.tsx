@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import type { Context } from '../../../context.ts';
-import { type Outcomes, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TEST_QUERY } from '../../../web/components/testData.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { formatDateTime } from '../../../web/components/formatTime.ts';

@@ -9,8 +9,7 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { buildGenerationQuery, parseGenerationFilter } from '../listFilters.ts';
 import { dropEmptyFields } from '../../../pipeline/requestParameters.ts';
 import { parsePage, parseUuidParam } from '../../../pipeline/requestParameters.ts';
-import { seeOther } from '../../../pipeline/redirect.ts';
-import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { findShownAccount } from '../../../web/components/testData.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { type CancelOutcome, sendGenerationPage } from './generationPage.tsx';
@@ -39,64 +38,56 @@ export const showGenerationPage = withLibraryErrors(async (ctx) => {
   sendGenerationPage(ctx, await readGeneration(caller, parseUuidParam(ctx)), isTest);
 });
 
-/** Asks for confirmation before a generation is deleted. */
-export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {
-  const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
-  const note =
-    status === 'queued'
-      ? 'It is still in progress, and keeps its slot until it ends. Its credits are refunded only if it fails.'
-      : 'The file is deleted as well. Download it first if you need it. Credits are not refunded.';
-  const children = (
-    <>
-      <p class="prompt">{prompt}</p>
-      <p>{note} This cannot be undone.</p>
-    </>
-  );
-  const action = `${LIBRARY_PATH}${uuid}/delete/`;
-  sendConfirmationPage(ctx, {
-    question: 'Delete this generation?',
-    children,
-    button: 'Delete',
-    action,
-    cancelPath: LIBRARY_PATH,
-  });
+export const deleteFromLibrary = defineAccountAction({
+  withErrors: withLibraryErrors,
+  describe: async (ctx, caller) => {
+    const { prompt, status } = await readGeneration(caller, parseUuidParam(ctx));
+    const note =
+      status === 'queued'
+        ? 'It is still in progress, and keeps its slot until it ends. Its credits are refunded only if it fails.'
+        : 'The file is deleted as well. Download it first if you need it. Credits are not refunded.';
+    const consequences = (
+      <>
+        <p class="prompt">{prompt}</p>
+        <p>{note} This cannot be undone.</p>
+      </>
+    );
+    return { question: 'Delete this generation?', consequences, button: 'Delete', cancelPath: LIBRARY_PATH };
+  },
+  perform: async (ctx, caller) => {
+    await deleteGeneration(caller, parseUuidParam(ctx));
+    return `${LIBRARY_PATH}?done=deleted`;
+  },
 });
 
-/** Asks for confirmation before a generation is canceled. One that has ended is shown instead. */
-export const confirmCancelGeneration = withLibraryErrors(async (ctx) => {
-  const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
-  const path = `${LIBRARY_PATH}${uuid}/`;
-  if (status !== 'queued') {
-    seeOther(ctx, path);
-    return;
-  }
-  const children = (
-    <>
-      <p class="prompt">{prompt}</p>
-      <p>Its credits are refunded if the model has not started it yet. Otherwise it continues.</p>
-    </>
-  );
-  sendConfirmationPage(ctx, {
-    question: 'Cancel this generation?',
-    children,
-    button: 'Cancel generation',
-    action: `${path}cancel/`,
-    cancelPath: path,
-    cancelLabel: 'Go back',
-  });
-});
-
-export const cancelFromLibrary = withLibraryErrors(async (ctx) => {
-  const generation = await cancelGeneration(requireCaller(ctx), parseUuidParam(ctx));
-  seeOther(ctx, `${LIBRARY_PATH}${generation.uuid}/?done=${describeCancellation(generation)}`);
+/** Cancels a generation. One that has ended is shown instead of the confirmation. */
+export const cancelFromLibrary = defineAccountAction({
+  withErrors: withLibraryErrors,
+  describe: async (ctx, caller) => {
+    const { uuid, prompt, status } = await readGeneration(caller, parseUuidParam(ctx));
+    const path = `${LIBRARY_PATH}${uuid}/`;
+    if (status !== 'queued') return path;
+    const consequences = (
+      <>
+        <p class="prompt">{prompt}</p>
+        <p>Its credits are refunded if the model has not started it yet. Otherwise it continues.</p>
+      </>
+    );
+    return {
+      question: 'Cancel this generation?',
+      consequences,
+      button: 'Cancel generation',
+      cancelPath: path,
+      cancelLabel: 'Go back',
+    };
+  },
+  perform: async (ctx, caller) => {
+    const generation = await cancelGeneration(caller, parseUuidParam(ctx));
+    return `${LIBRARY_PATH}${generation.uuid}/?done=${describeCancellation(generation)}`;
+  },
 });
 
 function describeCancellation({ status, error_message: error }: Generation): CancelOutcome {
   if (status === 'queued') return 'cancel-requested';
   return error === FAILURE_MESSAGES.canceledByOwner ? 'canceled' : 'not-canceled';
 }
-
-export const deleteFromLibrary = withLibraryErrors(async (ctx) => {
-  await deleteGeneration(requireCaller(ctx), parseUuidParam(ctx));
-  seeOther(ctx, `${LIBRARY_PATH}?done=deleted`);
-});

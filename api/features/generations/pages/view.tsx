@@ -4,7 +4,7 @@ import type { Generation } from '../../../../shared/tables/Generation.ts';
 import type { ModelKind } from '../../../../shared/spec/catalog.ts';
 import type { GenerationStatus } from '../../../../shared/spec/states.ts';
 import type { Context } from '../../../context.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../../../web/components/filterForm.tsx';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { ModeNote, type ShownAccount, TEST_QUERY } from '../../../web/components/testData.tsx';

@@ -2,7 +2,7 @@ import type { HttpRoute } from '../../../pipeline/route.ts';
 import * as signIn from './signIn/handler.ts';
 import * as restoreSignIn from './restore/handler.tsx';
 import * as settings from './settings/handler.tsx';
-import * as identities from './settings/signInMethodHandlers.ts';
+import * as identities from './settings/signInMethodHandlers.tsx';
 import { showSecurityLogPage } from './securityLog/handler.tsx';
 
 // biome-ignore format: aligned columns.
@@ -17,12 +17,12 @@ export const SIGN_IN_PAGES: readonly HttpRoute[] = [
   ['GET',     '/account/settings/',                              'page', 'session', 'account',   'none', settings.showSettingsPage],
   ['POST',    '/account/profile/',                               'page', 'session', 'account',   'form', settings.saveProfile],
   ['POST',    '/account/identities/:provider/link/',             'page', 'session', 'account',   'form', identities.startIdentityLink, { recentSignIn: true }],
-  ['GET',     '/account/identities/:uuid/remove/',               'page', 'session', 'account',   'none', identities.confirmRemoveIdentity, { recentSignIn: true }],
-  ['POST',    '/account/identities/:uuid/remove/',               'page', 'session', 'account',   'form', identities.removeLinkedIdentity, { recentSignIn: true }],
-  ['GET',     '/account/sessions/:uuid/end/',                    'page', 'session', 'account',   'none', settings.confirmEndSession, { recentSignIn: true }],
-  ['POST',    '/account/sessions/:uuid/end/',                    'page', 'session', 'account',   'form', settings.endOneSession, { recentSignIn: true }],
-  ['GET',     '/account/sessions/end-others/',                   'page', 'session', 'account',   'none', settings.confirmEndOtherSessions, { recentSignIn: true }],
-  ['POST',    '/account/sessions/end-others/',                   'page', 'session', 'account',   'form', settings.endAllOtherSessions, { recentSignIn: true }],
+  ['GET',     '/account/identities/:uuid/remove/',               'page', 'session', 'account',   'none', identities.removeSignInMethod.confirm, { recentSignIn: true }],
+  ['POST',    '/account/identities/:uuid/remove/',               'page', 'session', 'account',   'form', identities.removeSignInMethod.submit, { recentSignIn: true }],
+  ['GET',     '/account/sessions/:uuid/end/',                    'page', 'session', 'account',   'none', settings.endSession.confirm, { recentSignIn: true }],
+  ['POST',    '/account/sessions/:uuid/end/',                    'page', 'session', 'account',   'form', settings.endSession.submit, { recentSignIn: true }],
+  ['GET',     '/account/sessions/end-others/',                   'page', 'session', 'account',   'none', settings.endOtherSessions.confirm, { recentSignIn: true }],
+  ['POST',    '/account/sessions/end-others/',                   'page', 'session', 'account',   'form', settings.endOtherSessions.submit, { recentSignIn: true }],
   ['GET',     '/account/security/',                              'page', 'session', 'account',   'none', showSecurityLogPage],
   ['GET',     '/account/profile/',                               'page', 'session', 'account',   'none', settings.redirectToSettingsPage],
   ['GET',     '/account/identities/:provider/link/',             'page', 'session', 'account',   'none', settings.redirectToSettingsPage],

@@ -7,7 +7,7 @@ import { seeOther } from '../../../pipeline/redirect.ts';
 import { formatCount } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import { sendStaffConsolePage } from '../../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { Table } from '../../../web/components/table.tsx';
 
 export const ACCOUNTS_PATH = '/admin/accounts/';

@@ -3,7 +3,7 @@ import type { ListedApproval } from '../../../../shared/domain/staff/approvals.t
 import { type Context, requireCaller } from '../../../context.ts';
 import { formatChange } from '../../../web/components/formatAmount.ts';
 import { formatShortDateTime } from '../../../web/components/formatTime.ts';
-import { mayUse } from '../../../web/components/staffPage.tsx';
+import { mayUse } from '../../../web/components/areaPage.tsx';
 import { Table } from '../../../web/components/table.tsx';
 import { getAccountPath } from './actions/accountActions.tsx';
 

@@ -3,7 +3,8 @@ import { searchAccounts } from '../../../../shared/domain/staff/accountLookup.ts
 import { listAuditEntries } from '../../../../shared/domain/audit/auditLog.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
-import { sendStaffConsolePage } from '../../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
+import { TextField } from '../../../web/components/fields.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { AuditTable } from './auditTable.tsx';
 
@@ -49,14 +50,8 @@ function FilterForm({ account, actor }: Filters): VNode {
   return (
     <section class="card" aria-label="Filters">
       <form method="get" action={AUDIT_PATH} class="inline">
-        <div class="field">
-          <label for="account">Affected account</label>
-          <input id="account" type="text" name="account" value={account} autocomplete="off" />
-        </div>
-        <div class="field">
-          <label for="actor">Staff member</label>
-          <input id="actor" type="text" name="actor" value={actor} autocomplete="off" />
-        </div>
+        <TextField id="account" name="account" label="Affected account" value={account} autocomplete="off" />
+        <TextField id="actor" name="actor" label="Staff member" value={actor} autocomplete="off" />
         <button type="submit">Filter</button>
       </form>
       <p class="hint">E-mail addresses or UUIDs of accounts.</p>

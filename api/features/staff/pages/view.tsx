@@ -4,7 +4,7 @@ import type { ModelWithStatus } from '../../../../shared/domain/generations/exec
 import type { listAbandonedEvents } from '../../../../shared/domain/billing/paymentEvents.ts';
 import type { QueueDepth } from '../../../../shared/queues/depth.ts';
 import type { Context } from '../../../context.ts';
-import { mayUse, sendStaffConsolePage } from '../../../web/components/staffPage.tsx';
+import { mayUse, sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { BarChart, HorizontalBarChart } from '../../../web/components/charts.tsx';
 import { Table } from '../../../web/components/table.tsx';
 import type { ListedApproval } from '../../../../shared/domain/staff/approvals.ts';

@@ -2,7 +2,7 @@ import { getDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndp
 import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
 import { ActionForm } from './actionForm.tsx';

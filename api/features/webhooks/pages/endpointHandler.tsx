@@ -17,10 +17,11 @@ import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { UpdateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import { sendDeletionConfirmation, sendRotationConfirmation } from './confirmations.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
 import { getEndpointName } from './describeEndpoint.tsx';
-import { readEndpointRequest } from './endpointForm.tsx';
+import { describeRotation } from './describeRotation.tsx';
+import { endpointForm } from './endpointForm.tsx';
 import { type EndpointOutcome, renderEndpointPage } from './endpointPage.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
 import { renderWebhooksPage } from './view.tsx';
@@ -38,7 +39,7 @@ export const showEndpointPage = withEndpointErrors(async (ctx) => {
 /** Actions of the page of an endpoint, by the field `action` of their forms. Each names its outcome. */
 const ACTIONS: Record<string, (ctx: Context, caller: Caller, uuid: string) => Promise<EndpointOutcome>> = {
   async save(ctx, caller, uuid) {
-    const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
+    const request = parseEndpointForm(endpointForm.read(getForm(ctx)));
     await updateEndpoint(caller, uuid, request, { origin: getRequestOrigin(ctx) });
     return 'saved';
   },
@@ -68,41 +69,55 @@ export const submitEndpointPage = withEndpointErrors(async (ctx) => {
   seeOther(ctx, `${path}?done=${await action(ctx, requireCaller(ctx), uuid)}`);
 });
 
-/** Asks for confirmation before the secret of an endpoint is rotated. */
-export const confirmRotateSecret = withEndpointErrors(async (ctx) => {
-  const endpoint = await getEndpoint(requireCaller(ctx).accountId, parseUuidParam(ctx));
-  sendRotationConfirmation(ctx, {
-    name: `the secret of “${getEndpointName(endpoint)}”`,
-    path: buildEndpointPath(endpoint.uuid),
-    previousUntil: endpoint.previous_until,
-  });
+export const rotateEndpointSecret = defineAccountAction({
+  withErrors: withEndpointErrors,
+  describe: async (ctx, { accountId }) => {
+    const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
+    const name = `the secret of “${getEndpointName(endpoint)}”`;
+    return describeRotation(name, buildEndpointPath(endpoint.uuid), endpoint.previous_until);
+  },
+  perform: async (ctx, caller) => {
+    const { accountId } = caller;
+    const uuid = parseUuidParam(ctx);
+    const key = readFormIdempotencyKey(ctx);
+    // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
+    const { response } = await executeIdempotent(
+      { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
+      async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
+        const { secret } = await rotateSecret(caller, uuid, {
+          origin: getRequestOrigin(ctx),
+          onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
+        });
+        return { secret };
+      },
+    );
+    await renderEndpointPage(ctx, { newSecret: response.secret });
+    return undefined;
+  },
 });
 
-export const rotateEndpointSecret = withEndpointErrors(async (ctx) => {
-  const caller = requireCaller(ctx);
-  const { accountId } = caller;
-  const uuid = parseUuidParam(ctx);
-  const key = readFormIdempotencyKey(ctx);
-  // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
-  const { response } = await executeIdempotent(
-    { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
-    async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
-      const { secret } = await rotateSecret(caller, uuid, {
-        origin: getRequestOrigin(ctx),
-        onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
-      });
-      return { secret };
-    },
-  );
-  await renderEndpointPage(ctx, { newSecret: response.secret });
-});
-
-/** Asks for confirmation before an endpoint is deleted. */
-export const confirmDeleteEndpoint = withEndpointErrors(async (ctx) => {
-  sendDeletionConfirmation(ctx, await getEndpoint(requireCaller(ctx).accountId, parseUuidParam(ctx)));
-});
-
-export const deleteEndpointOfAccount = withEndpointErrors(async (ctx) => {
-  await deleteEndpoint(requireCaller(ctx), parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
-  seeOther(ctx, `${WEBHOOKS_PATH}?done=deleted`);
+export const deleteWebhookEndpoint = defineAccountAction({
+  withErrors: withEndpointErrors,
+  describe: async (ctx, { accountId }) => {
+    const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
+    return {
+      question: `Delete the endpoint “${getEndpointName(endpoint)}”?`,
+      consequences: (
+        <>
+          <p>{endpoint.url}</p>
+          <p>
+            It receives no events any more. Pending deliveries are dropped, and the list of its deliveries is deleted.
+            This cannot be undone. To pause it, disable it instead.
+          </p>
+        </>
+      ),
+      button: 'Delete',
+      cancelPath: buildEndpointPath(endpoint.uuid),
+    };
+  },
+  perform: async (ctx, caller) => {
+    const uuid = parseUuidParam(ctx);
+    await deleteEndpoint(caller, uuid, { origin: getRequestOrigin(ctx) });
+    return `${WEBHOOKS_PATH}?done=deleted`;
+  },
 });

@@ -1,17 +1,18 @@
 import type { VNode } from 'preact';
 import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
 import { getEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
+import { presentWebhookEndpoint } from '../../../../shared/presenters/webhookEndpoint.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { describeProblem, EndpointTag, getEndpointName } from './describeEndpoint.tsx';
-import { EndpointFields, readEnteredValues, toEndpointValues } from './endpointForm.tsx';
+import { endpointForm } from './endpointForm.tsx';
 import { NewSecretNotice, PreviousKeysNote, PublicKey } from './keys.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
 
@@ -43,7 +44,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
   const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
   const list = await listDeliveries(accountId, endpoint.uuid, deliveries.page, deliveries);
   const [path, csrfToken, name] = [buildEndpointPath(endpoint.uuid), createCsrfToken(ctx), getEndpointName(endpoint)];
-  const entered = problem.problem === undefined ? undefined : readEnteredValues(ctx.state.form);
+  const entered = problem.problem === undefined ? undefined : endpointForm.keep(ctx.state.form);
   const children = (
     <>
       {newSecret === undefined ? null : <NewSecretNotice sentence="Secret rotated." secret={newSecret} />}
@@ -52,7 +53,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
         <h2 id="settings">Settings</h2>
         <Form action={path} token={csrfToken}>
           <input type="hidden" name="action" value="save" />
-          <EndpointFields values={entered ?? toEndpointValues(endpoint)} />
+          <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />
           <button type="submit">Save</button>
         </Form>
       </section>

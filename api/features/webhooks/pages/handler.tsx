@@ -8,10 +8,11 @@ import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { CreateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import { sendRotationConfirmation } from './confirmations.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { renderDefaultPage } from './defaultPage.tsx';
 import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
-import { readEndpointRequest } from './endpointForm.tsx';
+import { describeRotation } from './describeRotation.tsx';
+import { endpointForm } from './endpointForm.tsx';
 import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
 import { renderWebhooksPage } from './view.tsx';
 
@@ -28,7 +29,7 @@ export async function showWebhooksPage(ctx: Context): Promise<void> {
 export const addEndpoint = withWebhookErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
-  const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
+  const request = parseEndpointForm(endpointForm.read(getForm(ctx)));
   const idempotentRequest = { accountId, scope: 'account.webhook', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the secret. A redirect to a page with it could be opened again.
   const { response } = await executeIdempotent(
@@ -64,24 +65,18 @@ export const submitDefaultPage = withDefaultErrors(async (ctx) => {
   await renderDefaultPage(ctx, { shownSecret: ['Default secret', 'The default secret of your account:'] });
 });
 
-/** Asks for confirmation before the default secret is rotated. */
-export function confirmRotateDefaultSecret(ctx: Context): void {
-  sendRotationConfirmation(ctx, { name: 'the default secret', path: DEFAULT_ENDPOINT_PATH });
-}
-
-export const rotateDefault = withDefaultErrors(async (ctx) => {
-  const caller = requireCaller(ctx);
-  const { accountId } = caller;
-  const idempotentRequest = {
-    accountId,
-    scope: 'account.webhook.rotate',
-    key: readFormIdempotencyKey(ctx),
-    request: {},
-  };
-  // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
-  await executeIdempotent(idempotentRequest, async () => {
-    await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
-    return {};
-  });
-  await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });
+export const rotateDefault = defineAccountAction({
+  withErrors: withDefaultErrors,
+  describe: () => describeRotation('the default secret', DEFAULT_ENDPOINT_PATH),
+  perform: async (ctx, caller) => {
+    const { accountId } = caller;
+    const key = readFormIdempotencyKey(ctx);
+    // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
+    await executeIdempotent({ accountId, scope: 'account.webhook.rotate', key, request: {} }, async () => {
+      await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
+      return {};
+    });
+    await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });
+    return undefined;
+  },
 });

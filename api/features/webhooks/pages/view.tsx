@@ -5,10 +5,10 @@ import { WEBHOOK_ENDPOINTS_MAX } from '../../../../shared/spec/limits.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { describeProblem, describeTypes, EndpointTag, getEndpointName, shortenUrl } from './describeEndpoint.tsx';
-import { EndpointFields, NEW_ENDPOINT, readEnteredValues } from './endpointForm.tsx';
+import { endpointForm } from './endpointForm.tsx';
 import { NewSecretNotice } from './keys.tsx';
 import { buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
 
@@ -24,6 +24,7 @@ interface WebhooksFlash extends PageProblem {
 export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}, status = 200): Promise<void> {
   const { created, ...problem } = flash;
   const { items } = await listEndpoints(requireCaller(ctx).accountId, 1);
+  const entered = problem.problem === undefined ? undefined : endpointForm.keep(ctx.state.form);
   const children = (
     <>
       {created === undefined ? null : (
@@ -34,7 +35,7 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
         </NewSecretNotice>
       )}
       <EndpointsSection endpoints={items} />
-      <AddSection count={items.length} values={getFormValues(ctx, flash)} csrfToken={createCsrfToken(ctx)} />
+      <AddSection count={items.length} values={entered ?? endpointForm.write({})} csrfToken={createCsrfToken(ctx)} />
       <section class="card" aria-labelledby="single-generations">
         <h2 id="single-generations">Events of single generations</h2>
         <p>
@@ -59,11 +60,6 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
     { current: WEBHOOKS_PATH, heading: 'Webhooks', outcomes: OUTCOMES, ...problem, title, children },
     status,
   );
-}
-
-/** Values of the form to add an endpoint: what was entered, if it was rejected. */
-function getFormValues(ctx: Context, { problem }: PageProblem) {
-  return (problem === undefined ? undefined : readEnteredValues(ctx.state.form)) ?? NEW_ENDPOINT;
 }
 
 function EndpointsSection({ endpoints }: { endpoints: WebhookEndpoint[] }): VNode {
@@ -112,7 +108,8 @@ function EndpointRow({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
 
 interface AddSectionProps {
   count: number;
-  values: typeof NEW_ENDPOINT;
+  /** Texts of the form. */
+  values: URLSearchParams;
   csrfToken: string;
 }
 
@@ -125,7 +122,7 @@ function AddSection({ count, values, csrfToken }: AddSectionProps): VNode {
       ) : (
         <Form action={WEBHOOKS_PATH} token={csrfToken}>
           <input type="hidden" name="request" value={randomUUID()} />
-          <EndpointFields values={values} />
+          <endpointForm.Fields values={values} />
           <button type="submit">Add endpoint</button>
         </Form>
       )}

@@ -10,7 +10,7 @@ import { requireCaller, type Context } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { NotificationsForm } from './view.tsx';

@@ -6,6 +6,7 @@ import {
 } from '../../../../../shared/domain/emails/settings.ts';
 import { config } from '../../../../../shared/lib/config.ts';
 import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
+import { TextField } from '../../../../web/components/fields.tsx';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Form } from '../../../../web/components/form.tsx';
 import { KIND_LABELS } from './kinds.ts';
@@ -55,20 +56,15 @@ export function NotificationsForm({ settings, csrfToken }: NotificationsFormProp
       </section>
       <section class="card" aria-labelledby="low-credits">
         <h2 id="low-credits">Low balance</h2>
-        <div class="field">
-          <label for="threshold">The balance is low below (credits)</label>
-          <span class="hint" id="threshold-hint">
-            At present {formatNumber(effectiveThreshold)}. Leave it empty for a tenth of the credits of your month.
-          </span>
-          <input
-            id="threshold"
-            type="text"
-            name="threshold"
-            inputmode="numeric"
-            value={creditsLowThreshold === null ? '' : String(creditsLowThreshold)}
-            aria-describedby="threshold-hint"
-          />
-        </div>
+        <TextField
+          id="threshold"
+          name="threshold"
+          label="The balance is low below (credits)"
+          hint={`At present ${formatNumber(effectiveThreshold)}. Leave it empty for a tenth of the credits of your month.`}
+          isHintAbove
+          inputmode="numeric"
+          value={creditsLowThreshold === null ? '' : String(creditsLowThreshold)}
+        />
       </section>
       <p>
         <button type="submit" class="main">

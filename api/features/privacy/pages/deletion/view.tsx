@@ -11,7 +11,7 @@ import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatCount, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDate, formatDateTime } from '../../../../web/components/formatTime.ts';

@@ -6,7 +6,7 @@ import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { EXPORT_PATH } from '../deletion/paths.ts';
 import { getBrand } from '../../../../web/brand.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { SignInAgain } from '../../../../web/components/signInAgain.tsx';

@@ -4,7 +4,7 @@ import {
 } from '../../../../../shared/domain/accounts/securityEvents.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
 import { describeBrowser } from '../../../../../shared/lib/browserName.ts';

@@ -11,10 +11,11 @@ import { seeOther } from '../../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { ProfileRequest } from '../../schemas.ts';
-import { sendConfirmationPage } from '../../../../web/components/confirmationPage.tsx';
+import { defineAccountAction } from '../../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
-import { redirectWithOutcome, SETTINGS_PATH } from './outcomes.ts';
+import { buildOutcomePath, SETTINGS_PATH } from './outcomes.ts';
+import { profileForm } from './profile.tsx';
 import { renderSettingsPage, withSettingsErrors } from './view.tsx';
 
 const parseProfileForm = createBodyParser(ProfileRequest);
@@ -29,44 +30,40 @@ export function redirectToSettingsPage(ctx: Context): void {
 }
 
 export const saveProfile = withSettingsErrors(async (ctx) => {
-  const form = getForm(ctx);
-  const fields = ['first_name', 'use_case', 'language'].filter((name) => form.has(name));
-  const profile = parseProfileForm(Object.fromEntries(fields.map((name) => [name, form.get(name)])));
+  const profile = parseProfileForm(profileForm.read(getForm(ctx)));
   await saveAccountProfile(requireCaller(ctx).accountId, profile);
-  redirectWithOutcome(ctx, 'profile');
+  seeOther(ctx, buildOutcomePath('profile'));
 });
 
-/** Asks for confirmation before one session is ended. */
-export const confirmEndSession = withSettingsErrors(async (ctx) => {
-  const uuid = parseUuidParam(ctx);
-  const session = await findOwnSession(requireCaller(ctx).accountId, uuid);
-  sendConfirmationPage(ctx, {
-    question: `Sign out ${describeBrowser(session.userAgent)}?`,
-    children: <p>Last used {formatRelativeTime(session.lastUsedAt)}. That browser is signed out immediately.</p>,
-    button: 'Sign out',
-    action: `/account/sessions/${uuid}/end/`,
-    cancelPath: SETTINGS_PATH,
-  });
+export const endSession = defineAccountAction({
+  withErrors: withSettingsErrors,
+  describe: async (ctx, { accountId }) => {
+    const session = await findOwnSession(accountId, parseUuidParam(ctx));
+    return {
+      question: `Sign out ${describeBrowser(session.userAgent)}?`,
+      consequences: <p>Last used {formatRelativeTime(session.lastUsedAt)}. That browser is signed out immediately.</p>,
+      button: 'Sign out',
+      cancelPath: SETTINGS_PATH,
+    };
+  },
+  perform: async (ctx, { accountId }) => {
+    await revokeWebSession(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
+    return buildOutcomePath('session-ended');
+  },
 });
 
-export const endOneSession = withSettingsErrors(async (ctx) => {
-  await revokeWebSession(requireCaller(ctx).accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
-  redirectWithOutcome(ctx, 'session-ended');
-});
-
-/** Asks for confirmation before all other sessions are ended. */
-export function confirmEndOtherSessions(ctx: Context): void {
-  sendConfirmationPage(ctx, {
+export const endOtherSessions = defineAccountAction({
+  withErrors: withSettingsErrors,
+  describe: () => ({
     question: 'Sign out of all other sessions?',
-    children: <p>Your other browsers are signed out immediately. API keys and connected applications keep working.</p>,
+    consequences: (
+      <p>Your other browsers are signed out immediately. API keys and connected applications keep working.</p>
+    ),
     button: 'Sign out',
-    action: '/account/sessions/end-others/',
     cancelPath: SETTINGS_PATH,
-  });
-}
-
-export const endAllOtherSessions = withSettingsErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
-  await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string, getRequestOrigin(ctx));
-  redirectWithOutcome(ctx, 'others-ended');
+  }),
+  perform: async (ctx, { accountId }) => {
+    await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string, getRequestOrigin(ctx));
+    return buildOutcomePath('others-ended');
+  },
 });

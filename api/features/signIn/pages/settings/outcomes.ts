@@ -1,6 +1,4 @@
-import type { Context } from '../../../../context.ts';
-import { seeOther } from '../../../../pipeline/redirect.ts';
-import type { Outcomes } from '../../../../web/components/accountPage.tsx';
+import type { Outcomes } from '../../../../web/components/areaPage.tsx';
 
 export const SETTINGS_PATH = '/account/settings/';
 
@@ -21,8 +19,4 @@ export type SettingsOutcome = keyof typeof SETTINGS_OUTCOMES;
 /** Builds the path of the settings page, which shows the outcome. */
 export function buildOutcomePath(outcome: SettingsOutcome): string {
   return `${SETTINGS_PATH}?done=${outcome}`;
-}
-
-export function redirectWithOutcome(ctx: Context, outcome: SettingsOutcome): void {
-  seeOther(ctx, buildOutcomePath(outcome));
 }

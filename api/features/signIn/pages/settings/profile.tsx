@@ -1,11 +1,14 @@
 import type { VNode } from 'preact';
-import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../../../shared/spec/limits.ts';
 import type { Account } from '../../../../../shared/tables/Account.ts';
 import { DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../../../pipeline/cookies/draftCookie.ts';
+import { defineForm } from '../../../../web/components/defineForm.tsx';
+import type { Options } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
+import { selectField, textField } from '../../../../web/components/formFields.tsx';
+import { ProfileRequest } from '../../schemas.ts';
 
 /** Languages to choose from, by code. */
-const LANGUAGES: readonly (readonly [code: string, name: string])[] = [
+const LANGUAGES: Options = [
   ['ar', 'العربية'],
   ['de', 'Deutsch'],
   ['en', 'English'],
@@ -28,9 +31,25 @@ const LANGUAGES: readonly (readonly [code: string, name: string])[] = [
 ];
 
 /** Lists the languages, and first the current one if another program has set it. */
-function listLanguages(current: string): typeof LANGUAGES {
+function listLanguages(current: string): Options {
   return LANGUAGES.some(([code]) => code === current) ? LANGUAGES : [[current, current], ...LANGUAGES];
 }
+
+/** Form for the profile, without the e-mail address. */
+export const profileForm = defineForm(
+  { prefix: 'profile', schema: ProfileRequest },
+  {
+    first_name: textField({ label: 'First name', autocomplete: 'given-name' }),
+    use_case: textField({ label: 'Use case' }),
+    language: selectField({
+      label: 'Language',
+      options: listLanguages,
+      hint: 'For e-mail (English or German) and for applications that read your profile. These pages are in English.',
+      isHintAbove: true,
+      autocomplete: 'language',
+    }),
+  },
+);
 
 interface ProfileProps {
   account: Account;
@@ -40,7 +59,7 @@ interface ProfileProps {
 
 /** Profile form with the e-mail address. */
 export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNode {
-  const language = draft.language ?? account.language;
+  const { first_name, use_case, language } = account;
   return (
     <section class="card" aria-labelledby="profile">
       <h2 id="profile">Profile</h2>
@@ -50,41 +69,7 @@ export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNo
       </dl>
       <Form action="/account/profile/" token={csrfToken} class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
-        <div class="field">
-          <label for="first-name">First name</label>
-          <input
-            id="first-name"
-            type="text"
-            name="first_name"
-            value={draft.first_name ?? account.first_name}
-            maxLength={PROFILE_TEXT_MAX_CHARACTERS}
-            autocomplete="given-name"
-          />
-        </div>
-        <div class="field">
-          <label for="use-case">Use case</label>
-          <input
-            id="use-case"
-            type="text"
-            name="use_case"
-            value={draft.use_case ?? account.use_case}
-            maxLength={PROFILE_TEXT_MAX_CHARACTERS}
-            autocomplete="off"
-          />
-        </div>
-        <div class="field">
-          <label for="language">Language</label>
-          <span class="hint" id="language-hint">
-            For e-mail (English or German) and for applications that read your profile. These pages are in English.
-          </span>
-          <select id="language" name="language" autocomplete="language" aria-describedby="language-hint">
-            {listLanguages(language).map(([code, name]) => (
-              <option value={code} selected={code === language}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </div>
+        <profileForm.Fields values={profileForm.write({ first_name, use_case, language, ...draft })} />
         <button type="submit">Save</button>
       </Form>
     </section>

@@ -7,12 +7,9 @@ import {
   getIdentityProviders,
 } from '../../../../../shared/gateways/identity/index.ts';
 import type { Identity } from '../../../../../shared/tables/Identity.ts';
-import type { Context } from '../../../../context.ts';
 import { getBrand } from '../../../../web/brand.ts';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
-import { sendConfirmationPage } from '../../../../web/components/confirmationPage.tsx';
 import { Form } from '../../../../web/components/form.tsx';
-import { SETTINGS_PATH } from './outcomes.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
 
 interface SignInMethodsProps {
@@ -46,7 +43,7 @@ export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsPro
               {usable.some((other) => other !== identity) ? (
                 <a
                   class="button slight danger"
-                  href={buildRemovePath(identity)}
+                  href={`/account/identities/${identity.uuid}/remove/`}
                   aria-label={`Remove ${getIdentityTitle(identity)} as a sign-in method`}
                 >
                   Remove
@@ -69,25 +66,6 @@ export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsPro
   );
 }
 
-/** Asks for confirmation before a sign-in method is removed. */
-export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity): void {
-  const title = getIdentityTitle(identity);
-  const children = (
-    <p>
-      {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed out.
-      API keys and connected applications keep working until you revoke or disconnect them.
-    </p>
-  );
-  const action = buildRemovePath(identity);
-  sendConfirmationPage(ctx, {
-    question: `Remove ${title}?`,
-    children,
-    button: `Remove ${title}`,
-    action,
-    cancelPath: SETTINGS_PATH,
-  });
-}
-
 const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
   denied: (title) => `${title} was not linked because you canceled the sign-in.`,
   expired: (title) => `${title} was not linked because the sign-in expired or your session ended. Please start again.`,
@@ -107,10 +85,6 @@ export function describeLinkProblem(problem: unknown, provider: unknown): string
   return LINK_PROBLEMS[problem as keyof typeof LINK_PROBLEMS](PROVIDER_TITLES[name]);
 }
 
-function buildRemovePath({ uuid }: Identity): string {
-  return `/account/identities/${uuid}/remove/`;
-}
-
-function getIdentityTitle({ provider }: Identity): string {
+export function getIdentityTitle({ provider }: Identity): string {
   return PROVIDER_TITLES[provider as ProviderName] ?? provider;
 }

@@ -4,7 +4,7 @@ import { listActiveSessions } from '../../../../../shared/domain/signIn/sessions
 import { requireCaller, type Context } from '../../../../context.ts';
 import { consumeDraft } from '../../../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { NotificationsSection } from '../../../notifications/pages/settings/view.tsx';
 import { SETTINGS_OUTCOMES, SETTINGS_PATH } from './outcomes.ts';

@@ -12,7 +12,7 @@ import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { startWebSession } from '../../../../pipeline/cookies/sessionCookie.ts';
 import { ACCOUNT_PATH, sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
-import { buildLinkProblemPath, parseProviderParam } from '../settings/signInMethodHandlers.ts';
+import { buildLinkProblemPath, parseProviderParam } from '../settings/signInMethodHandlers.tsx';
 import { isSignInProblem, sendSignInPage } from './view.tsx';
 
 /** Redirects the root to the account page. */

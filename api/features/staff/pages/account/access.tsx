@@ -3,7 +3,7 @@ import { formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatShortDateTime, formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { describeKeyOptions } from '../../../../web/components/keyOptions.ts';
 import { describeLimitUse } from '../../../../web/components/spendingLimit.tsx';
-import { mayUse } from '../../../../web/components/staffPage.tsx';
+import { mayUse } from '../../../../web/components/areaPage.tsx';
 import type { SpendingLimitState } from '../../../../../shared/presenters/spendingLimit.ts';
 import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
 import { Table } from '../../../../web/components/table.tsx';

@@ -6,9 +6,8 @@ import { listLedgerEntries } from '../../../../../shared/domain/credits/ledger.t
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import type { Context } from '../../../../context.ts';
 import { parsePage, parseUuidParam } from '../../../../pipeline/requestParameters.ts';
-import type { Outcomes } from '../../../../web/components/accountPage.tsx';
+import { mayUse, type Outcomes, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { PageLinks } from '../../../../web/components/pageLinks.tsx';
-import { mayUse, sendStaffConsolePage } from '../../../../web/components/staffPage.tsx';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { ApprovalTable } from '../approvalTable.tsx';
 import { AuditTable } from '../auditTable.tsx';

@@ -5,7 +5,7 @@ import type { AccountOverview } from '../../../../../shared/domain/staff/account
 import type { Topup } from '../../../../../shared/tables/Topup.ts';
 import { formatMoney, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
-import { mayUse } from '../../../../web/components/staffPage.tsx';
+import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { Section } from '../sections.tsx';
 import type { SectionProps } from './profile.tsx';

@@ -8,7 +8,7 @@ import type { StaffPermission } from '../../../../../shared/spec/staff.ts';
 import type { Context } from '../../../../context.ts';
 import { formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDateTime, formatShortDateTime } from '../../../../web/components/formatTime.ts';
-import { mayUse } from '../../../../web/components/staffPage.tsx';
+import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { Facts, Section } from '../sections.tsx';

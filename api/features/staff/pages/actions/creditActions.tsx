@@ -19,6 +19,7 @@ import { findAccountForStaff } from '../../../../../shared/domain/staff/accountO
 import { config } from '../../../../../shared/lib/config.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { requireActor } from '../../../../context.ts';
+import { TextField } from '../../../../web/components/fields.tsx';
 import { formatChange, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 import { getAccountPath, UNCHANGED } from './accountActions.tsx';
 import { defineAction } from './defineAction.tsx';
@@ -59,36 +60,24 @@ function describeApprovalRule(): string {
 function AdjustmentFields({ form }: { form: URLSearchParams }): VNode {
   return (
     <>
-      <div class="field">
-        <label for="credits">Credits</label>
-        <input
-          id="credits"
-          type="text"
-          name="credits"
-          value={form.get('credits') ?? ''}
-          required
-          autocomplete="off"
-          aria-describedby="credits-hint"
-        />
-        <span class="hint" id="credits-hint">
-          Such as 50, or -50 to remove credits.
-        </span>
-      </div>
-      <div class="field">
-        <label for="note">Note</label>
-        <input
-          id="note"
-          type="text"
-          name="note"
-          value={form.get('note') ?? ''}
-          maxLength={NOTE_MAX_CHARACTERS}
-          autocomplete="off"
-          aria-describedby="note-hint"
-        />
-        <span class="hint" id="note-hint">
-          Optional. The customer sees it in the ledger.
-        </span>
-      </div>
+      <TextField
+        id="credits"
+        name="credits"
+        label="Credits"
+        hint="Such as 50, or -50 to remove credits."
+        value={form.get('credits') ?? ''}
+        required
+        autocomplete="off"
+      />
+      <TextField
+        id="note"
+        name="note"
+        label="Note"
+        hint="Optional. The customer sees it in the ledger."
+        value={form.get('note') ?? ''}
+        maxLength={NOTE_MAX_CHARACTERS}
+        autocomplete="off"
+      />
     </>
   );
 }

@@ -9,8 +9,9 @@ import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import { TextField } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
-import { sendStaffConsolePage } from '../../../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 
 /** Description of a target in the form of an action. */
 export interface ActionDescription {
@@ -114,22 +115,16 @@ async function sendActionPage<Target>(
 /** Field for the reason of an action, which the audit log keeps. */
 export function ReasonField({ value = '' }: { value?: string }): VNode {
   return (
-    <div class="field">
-      <label for="reason">Reason</label>
-      <input
-        id="reason"
-        type="text"
-        name="reason"
-        value={value}
-        required
-        maxLength={STAFF_REASON_MAX_CHARACTERS}
-        autocomplete="off"
-        aria-describedby="reason-hint"
-      />
-      <span class="hint" id="reason-hint">
-        Recorded in the audit log, such as a ticket number. The customer does not see it. Do not enter personal data.
-      </span>
-    </div>
+    <TextField
+      id="reason"
+      name="reason"
+      label="Reason"
+      hint="Recorded in the audit log, such as a ticket number. The customer does not see it. Do not enter personal data."
+      value={value}
+      required
+      maxLength={STAFF_REASON_MAX_CHARACTERS}
+      autocomplete="off"
+    />
   );
 }
 

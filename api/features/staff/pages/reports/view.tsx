@@ -4,7 +4,8 @@ import { formatUtcDay } from '../../../../../shared/lib/calendar.ts';
 import { addMilliseconds, now } from '../../../../../shared/lib/clock.ts';
 import { DAY_MS } from '../../../../../shared/spec/durations.ts';
 import type { Context } from '../../../../context.ts';
-import { sendStaffConsolePage } from '../../../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
+import { TextField } from '../../../../web/components/fields.tsx';
 import { ReportList, ReportNavigation, REPORTS_PATH } from './navigation.tsx';
 import { ReportTableCard } from './table.tsx';
 
@@ -60,14 +61,8 @@ function RangeForm({ report, from, to }: Pick<ReportPageProps, 'report' | 'from'
   return (
     <div class="card">
       <form method="get" action={path} class="inline">
-        <div class="field">
-          <label for="from">From (UTC day)</label>
-          <input type="date" id="from" name="from" value={from} />
-        </div>
-        <div class="field">
-          <label for="to">To, included</label>
-          <input type="date" id="to" name="to" value={to} />
-        </div>
+        <TextField id="from" type="date" name="from" label="From (UTC day)" value={from} />
+        <TextField id="to" type="date" name="to" label="To, included" value={to} />
         <button type="submit">Show</button>
       </form>
       <p class="hint">

@@ -3,7 +3,7 @@ import type { ListedEntry } from '../../../../../shared/domain/credits/listFilte
 import type { ListPage } from '../../../../../shared/lib/pagination.ts';
 import type { LedgerEntryType } from '../../../../../shared/spec/states.ts';
 import type { Context } from '../../../../context.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import {
   type FilterChoice,
   FilteredPageLinks,

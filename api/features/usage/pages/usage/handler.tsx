@@ -1,7 +1,7 @@
 import { getUsageSummary } from '../../../../../shared/domain/usage/usageSummary.ts';
 import { getKeyUsageOverview } from '../../../../../shared/domain/usage/usageByKey.ts';
 import type { Context } from '../../../../context.ts';
-import { sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { BarChart } from '../../../../web/components/charts.tsx';
 import { findShownAccount, ModeNote } from '../../../../web/components/testData.tsx';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';

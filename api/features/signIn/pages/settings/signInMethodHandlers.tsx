@@ -2,15 +2,16 @@ import { listIdentities, removeIdentity } from '../../../../../shared/domain/sig
 import { startSignIn, type SignInProblem } from '../../../../../shared/domain/signIn/signIn.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../../../../shared/gateways/identity/index.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
-import { requireCaller, type Context } from '../../../../context.ts';
+import type { Context } from '../../../../context.ts';
 import { ensureSignInState } from '../../../../pipeline/cookies/signInStateCookie.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
-import { sendRemoveIdentityConfirmation } from './signInMethods.tsx';
+import { defineAccountAction } from '../../../../web/components/accountAction.tsx';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
 import { sendRedirectPage } from '../../../../web/components/redirectPage.tsx';
 import { seeOther } from '../../../../pipeline/redirect.ts';
-import { buildOutcomePath, redirectWithOutcome, SETTINGS_PATH } from './outcomes.ts';
+import { buildOutcomePath, SETTINGS_PATH } from './outcomes.ts';
+import { getIdentityTitle } from './signInMethods.tsx';
 import { withSettingsErrors } from './view.tsx';
 
 /** Builds the path of the settings page with the reason why an identity could not be linked. */
@@ -31,22 +32,28 @@ export async function startIdentityLink(ctx: Context): Promise<void> {
   sendRedirectPage(ctx, attempt.address, `Sign in with ${PROVIDER_TITLES[provider]} to link it to your account.`);
 }
 
-/** Asks for confirmation before a sign-in method is removed. */
-export const confirmRemoveIdentity = withSettingsErrors(async (ctx) => {
-  const uuid = parseUuidParam(ctx);
-  const identity = (await listIdentities(requireCaller(ctx).accountId)).find((linked) => linked.uuid === uuid);
-  if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
-  sendRemoveIdentityConfirmation(ctx, identity);
-});
-
-/** Removes a sign-in method, after the confirmation page. */
-export const removeLinkedIdentity = withSettingsErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
-  await removeIdentity(accountId, parseUuidParam(ctx), {
-    currentToken: ctx.state.sessionToken as string,
-    origin: getRequestOrigin(ctx),
-  });
-  redirectWithOutcome(ctx, 'identity-removed');
+export const removeSignInMethod = defineAccountAction({
+  withErrors: withSettingsErrors,
+  describe: async (ctx, { accountId }) => {
+    const uuid = parseUuidParam(ctx);
+    const identity = (await listIdentities(accountId)).find((linked) => linked.uuid === uuid);
+    if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
+    const title = getIdentityTitle(identity);
+    const consequences = (
+      <p>
+        {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed
+        out. API keys and connected applications keep working until you revoke or disconnect them.
+      </p>
+    );
+    return { question: `Remove ${title}?`, consequences, button: `Remove ${title}`, cancelPath: SETTINGS_PATH };
+  },
+  perform: async (ctx, { accountId }) => {
+    await removeIdentity(accountId, parseUuidParam(ctx), {
+      currentToken: ctx.state.sessionToken as string,
+      origin: getRequestOrigin(ctx),
+    });
+    return buildOutcomePath('identity-removed');
+  },
 });
 
 /** @throws ServiceError not_found */

@@ -1,0 +1,72 @@
+import type { ComponentChildren } from 'preact';
+import { randomUUID } from 'node:crypto';
+import type { Caller } from '../../../shared/domain/accounts/caller.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
+import { Form } from './form.tsx';
+import { sendPage } from './layout.tsx';
+import type { PageHandler } from './showErrorsOn.ts';
+
+/** Confirmation that precedes an action. */
+interface Confirmation {
+  /** Heading and title of the page. */
+  question: string;
+  consequences: ComponentChildren;
+  /** Label of the button that confirms. */
+  button: string;
+  /** Page to return to without the action. */
+  cancelPath: string;
+  /** Label of the link that returns without the action. Default: Cancel. */
+  cancelLabel?: string;
+}
+
+/** An action that the owner of an account confirms on a page of its own, which works without scripts. */
+interface AccountAction {
+  /** Shows errors on the page that the action belongs to. */
+  withErrors: (handler: PageHandler) => PageHandler;
+  /** Describes the action. @returns the address of another page if there is nothing to confirm. */
+  describe: (ctx: Context, caller: Caller) => Promise<Confirmation | string> | Confirmation;
+  /** Performs the action. @returns the address of the next page; undefined if it has sent a page. */
+  perform: (ctx: Context, caller: Caller) => Promise<string | undefined>;
+}
+
+/** Returns the handlers of an action: `confirm` asks for confirmation, `submit` performs it. */
+export function defineAccountAction(action: AccountAction): { confirm: PageHandler; submit: PageHandler } {
+  return {
+    confirm: action.withErrors(async (ctx) => {
+      const confirmation = await action.describe(ctx, requireCaller(ctx));
+      if (typeof confirmation === 'string') seeOther(ctx, confirmation);
+      else sendConfirmationPage(ctx, confirmation);
+    }),
+    submit: action.withErrors(async (ctx) => {
+      const path = await action.perform(ctx, requireCaller(ctx));
+      if (path !== undefined) seeOther(ctx, path);
+    }),
+  };
+}
+
+function sendConfirmationPage(
+  ctx: Context,
+  { question, consequences, button, cancelPath, cancelLabel = 'Cancel' }: Confirmation,
+): void {
+  const body = (
+    <div class="card">
+      <h1>{question}</h1>
+      {consequences}
+      <div class="buttons">
+        <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)}>
+          {/* An action that must not be repeated uses it as its idempotency key. */}
+          <input type="hidden" name="request" value={randomUUID()} />
+          <button type="submit" class="main danger">
+            {button}
+          </button>
+        </Form>
+        <a class="button" href={cancelPath}>
+          {cancelLabel}
+        </a>
+      </div>
+    </div>
+  );
+  sendPage(ctx, { title: question, body, isNarrow: true });
+}

@@ -1,0 +1,102 @@
+import type { ComponentChildren, VNode } from 'preact';
+
+interface LabelProps {
+  id: string;
+  label: string;
+  hint?: ComponentChildren;
+  /** Shows the hint above the control, as in a row with a button, which is aligned with the controls. */
+  isHintAbove?: boolean | undefined;
+  /** Sets the field apart from what precedes it. */
+  isApart?: boolean | undefined;
+}
+
+interface ControlProps extends LabelProps {
+  name: string;
+  value?: string | undefined;
+  autocomplete?: string | undefined;
+}
+
+interface TextFieldProps extends ControlProps {
+  type?: 'text' | 'date';
+  required?: boolean | undefined;
+  maxLength?: number | undefined;
+  placeholder?: string | undefined;
+  inputmode?: 'numeric' | 'decimal' | 'url' | undefined;
+}
+
+const getHintId = ({ id, hint }: LabelProps) => (hint === undefined ? undefined : `${id}-hint`);
+
+function LabeledField(props: LabelProps & { children: ComponentChildren }): VNode {
+  const { id, label, hint, isHintAbove = false, isApart = false, children } = props;
+  const hintElement =
+    hint === undefined ? null : (
+      <span class="hint" id={getHintId(props)}>
+        {hint}
+      </span>
+    );
+  return (
+    <div class={isApart ? 'field apart' : 'field'}>
+      <label for={id}>{label}</label>
+      {isHintAbove ? hintElement : null}
+      {children}
+      {isHintAbove ? null : hintElement}
+    </div>
+  );
+}
+
+/** Field of one line. */
+export function TextField(props: TextFieldProps): VNode {
+  const { id, label, hint, isHintAbove, isApart, type = 'text', ...attributes } = props;
+  const input = { ...attributes, 'aria-describedby': getHintId(props) };
+  return (
+    <LabeledField {...{ id, label, hint, isHintAbove, isApart }}>
+      {type === 'date' ? <input id={id} type="date" {...input} /> : <input id={id} type="text" {...input} />}
+    </LabeledField>
+  );
+}
+
+/**
+ * Field for a day. Any other value, such as a time or an invalid date, is shown as text, because a date field would be
+ * empty.
+ */
+export function DateField({ value = '', ...props }: TextFieldProps): VNode {
+  const isDay = value === '' || /^\d{4}-\d\d-\d\d$/.test(value);
+  return <TextField {...props} type={isDay ? 'date' : 'text'} value={value} />;
+}
+
+/** Field for a list. */
+export function TextArea(props: ControlProps): VNode {
+  const { id, label, hint, isHintAbove, isApart, name, value, autocomplete } = props;
+  return (
+    <LabeledField {...{ id, label, hint, isHintAbove, isApart }}>
+      <textarea
+        id={id}
+        name={name}
+        rows={3}
+        autocomplete={autocomplete}
+        spellcheck={false}
+        aria-describedby={getHintId(props)}
+        value={value}
+      />
+    </LabeledField>
+  );
+}
+
+/** Texts of the options by their values, in order. */
+export type Options = readonly (readonly [value: string, text: string])[];
+
+/** Choice of one option. */
+export function SelectField(props: ControlProps & { options: Options }): VNode {
+  const { id, label, hint, isHintAbove, isApart, name, value, autocomplete, options } = props;
+  return (
+    <LabeledField {...{ id, label, hint, isHintAbove, isApart }}>
+      <select id={id} name={name} autocomplete={autocomplete} aria-describedby={getHintId(props)}>
+        {options.map(([option, text]) => (
+          <option value={option} selected={option === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </LabeledField>
+  );
+}

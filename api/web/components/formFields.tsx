@@ -1,0 +1,139 @@
+import type { ComponentChildren } from 'preact';
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import type { Field } from './defineForm.tsx';
+import { DateField, type Options, SelectField, TextArea, TextField } from './fields.tsx';
+
+interface FieldTexts {
+  label: string;
+  hint?: ComponentChildren;
+  placeholder?: string;
+  autocomplete?: string;
+}
+
+/** Text of one line. */
+export function textField(texts: FieldTexts & { inputmode?: 'url' }): Field<string> {
+  return {
+    render: ({ id, name, values, hint = texts.hint, constraints }) => (
+      <TextField
+        id={id}
+        name={name}
+        value={values.get(name) ?? ''}
+        autocomplete="off"
+        {...constraints}
+        {...texts}
+        hint={hint}
+      />
+    ),
+    read: (form, name) => form.get(name)?.trim(),
+    write: (value, name) => [[name, value ?? '']],
+  };
+}
+
+/** Choice of one option, of which the first is the default. The options may depend on the value that is shown. */
+export function selectField({
+  options,
+  ...texts
+}: FieldTexts & { options: Options | ((current: string) => Options); isHintAbove?: boolean }): Field<string> {
+  return {
+    render: ({ id, name, values, hint = texts.hint }) => {
+      const value = values.get(name) ?? '';
+      return (
+        <SelectField
+          id={id}
+          name={name}
+          value={value}
+          options={typeof options === 'function' ? options(value) : options}
+          {...texts}
+          hint={hint}
+        />
+      );
+    },
+    read: (form, name) => form.get(name) ?? undefined,
+    write: (value, name) => (value === null ? [] : [[name, value]]),
+  };
+}
+
+/** Day or time. An empty field is null. */
+export function dateField(texts: FieldTexts): Field<string | Date | null> {
+  return {
+    render: ({ id, name, values, hint = texts.hint }) => (
+      <DateField id={id} name={name} value={values.get(name) ?? ''} autocomplete="off" {...texts} hint={hint} />
+    ),
+    read: (form, name) => (form.has(name) ? form.get(name)?.trim() || null : undefined),
+    write: (value, name) => {
+      const text = value instanceof Date ? value.toISOString() : (value ?? '');
+      return [[name, text.replace('T00:00:00.000Z', '')]];
+    },
+  };
+}
+
+/** List whose items are separated by commas or white space. An empty one is null. */
+export function listField(texts: FieldTexts): Field<readonly string[] | null> {
+  return {
+    render: ({ id, name, values, hint = texts.hint }) => (
+      <TextArea id={id} name={name} value={values.get(name) ?? ''} autocomplete="off" isApart {...texts} hint={hint} />
+    ),
+    read: (form, name) => {
+      const items = form
+        .get(name)
+        ?.split(/[\s,]+/)
+        .filter((item) => item !== '');
+      return items?.length === 0 ? null : items;
+    },
+    write: (items, name) => [[name, (items ?? []).join('\n')]],
+  };
+}
+
+interface Choices<Item extends string> {
+  label: string;
+  /** Check box for all items, also future ones, which are null in the request. */
+  all: { name: string; label: string };
+  /** Items with their labels. */
+  items: readonly (readonly [Item, ComponentChildren])[];
+  /** Sentences about a choice of both all and single items, and about an empty one. */
+  errors: { both: string; none: string };
+  /**
+   * Field that browsers send beside the check boxes even if none is checked. Without it, every form contains the check
+   * boxes.
+   */
+  sentWith?: string;
+}
+
+/** Check boxes for all items or for single ones. */
+export function choicesField<Item extends string>({
+  label,
+  all,
+  items,
+  errors,
+  sentWith,
+}: Choices<Item>): Field<readonly Item[] | null> {
+  const isSent = (form: URLSearchParams, name: string) =>
+    sentWith === undefined || [sentWith, name, all.name].some((field) => form.has(field));
+  return {
+    render: ({ name, values }) => (
+      <fieldset class="apart">
+        <legend>{label}</legend>
+        <div class="choices long">
+          <label>
+            <input type="checkbox" name={all.name} value="on" checked={values.has(all.name) || !isSent(values, name)} />{' '}
+            {all.label}
+          </label>
+          {items.map(([item, itemLabel]) => (
+            <label>
+              <input type="checkbox" name={name} value={item} checked={values.has(name, item)} /> {itemLabel}
+            </label>
+          ))}
+        </div>
+      </fieldset>
+    ),
+    read: (form, name) => {
+      if (!isSent(form, name)) return undefined;
+      const [hasAll, chosen] = [form.has(all.name), form.getAll(name)];
+      if (hasAll && chosen.length > 0) throw new ServiceError('validation_error', errors.both);
+      if (!hasAll && chosen.length === 0) throw new ServiceError('validation_error', errors.none);
+      // The parser of the request rejects unknown ones.
+      return hasAll ? null : (chosen as Item[]);
+    },
+    write: (chosen, name) => (chosen === null ? [[all.name, 'on']] : chosen.map((item) => [name, item])),
+  };
+}
