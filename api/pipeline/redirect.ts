@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context, Handler } from '../context.ts';
 import { buildSignInAgainPath, buildSignInPath, getFormPagePath } from '../features/signIn/pages/signIn/returnTo.ts';
 import { saveDraft } from './cookies/draftCookie.ts';
 import { rememberOutcome } from './cookies/outcomeCookie.ts';
@@ -20,6 +20,11 @@ export function redirectToSignInPage(ctx: Context): void {
 export function redirectToSignInAgain(ctx: Context): void {
   if (ctx.method === 'POST') saveDraft(ctx);
   seeOther(ctx, buildSignInAgainPath(ctx.method === 'POST' ? getFormPagePath(ctx) : ctx.url));
+}
+
+/** Returns a handler for a GET of the address of a form, as when the browser goes back to its response. */
+export function redirectTo(path: string): Handler {
+  return (ctx) => seeOther(ctx, path);
 }
 
 /** Redirects the browser to read another page, which shows the outcome that the address names. */

@@ -6,7 +6,7 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { Form } from './form.tsx';
 import { sendPage } from './layout.tsx';
-import type { PageHandler } from './showErrorsOn.ts';
+import type { ErrorWrapper, PageHandler } from './showErrorsOn.ts';
 
 /** Confirmation that precedes an action. */
 interface Confirmation {
@@ -24,7 +24,7 @@ interface Confirmation {
 /** An action that the owner of an account confirms on a page of its own, which works without scripts. */
 interface AccountAction {
   /** Shows errors on the page that the action belongs to. */
-  withErrors: (handler: PageHandler) => PageHandler;
+  withErrors: ErrorWrapper;
   /** Describes the action. @returns the address of another page if there is nothing to confirm. */
   describe: (ctx: Context, caller: Caller) => Promise<Confirmation | string> | Confirmation;
   /** Performs the action. @returns the address of the next page; undefined if it has sent a page. */

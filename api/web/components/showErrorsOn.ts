@@ -4,12 +4,15 @@ import { getErrorStatus } from '../../pipeline/httpError.ts';
 
 type RenderProblem = (ctx: Context, flash: { problem: string }, status: number) => Promise<void>;
 export type PageHandler = (ctx: Context) => Promise<void>;
+export type ErrorWrapper = (handler: PageHandler) => PageHandler;
 
 /**
  * Returns a wrapper for the handlers of a page's forms: a service error is shown on that page. One about the session is
  * not, since the page is for signed-in customers.
+ * @param fallback wrapper that shows the error on another page if this one cannot be shown, as of a key that does not exist.
  */
-export function showErrorsOn(render: RenderProblem): (handler: PageHandler) => PageHandler {
+export function showErrorsOn(render: RenderProblem, fallback?: ErrorWrapper): ErrorWrapper {
+  if (fallback !== undefined) return (handler) => fallback(showErrorsOn(render)(handler));
   return (handler) => async (ctx) => {
     try {
       await handler(ctx);

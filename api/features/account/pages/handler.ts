@@ -12,11 +12,6 @@ export async function showOverviewPage(ctx: Context): Promise<void> {
   sendPaymentPendingPage(ctx);
 }
 
-/** Handles a GET for the address of a form, as when the browser goes back to its response. */
-export function redirectToOverviewPage(ctx: Context): void {
-  seeOther(ctx, '/account/');
-}
-
 export async function signOut(ctx: Context): Promise<void> {
   await endCurrentSession(ctx);
   seeOther(ctx, '/sign-in?done=signed-out');

@@ -1,3 +1,4 @@
+import { redirectTo } from '../../../pipeline/redirect.ts';
 import type { HttpRoute } from '../../../pipeline/route.ts';
 import * as account from './handler.ts';
 
@@ -5,5 +6,5 @@ import * as account from './handler.ts';
 export const ACCOUNT_PAGES: readonly HttpRoute[] = [
   ['GET',     '/account/',                                       'page', 'session', 'account',   'none', account.showOverviewPage],
   ['POST',    '/account/sign-out/',                              'page', 'session', 'account',   'form', account.signOut, { duringDeletion: true }],
-  ['GET',     '/account/sign-out/',                              'page', 'session', 'account',   'none', account.redirectToOverviewPage, { duringDeletion: true }],
+  ['GET',     '/account/sign-out/',                              'page', 'session', 'account',   'none', redirectTo('/account/'), { duringDeletion: true }],
 ];

@@ -18,11 +18,6 @@ export async function showAffiliatePage(ctx: Context): Promise<void> {
   await renderAffiliatePage(ctx);
 }
 
-/** Handles a GET for the address of a form, as when the browser goes back to its response. */
-export function redirectToAffiliatePage(ctx: Context): void {
-  seeOther(ctx, AFFILIATE_PATH);
-}
-
 export const becomeAffiliate = withAffiliateErrors(async (ctx) => {
   await enrollAffiliate(requireCaller(ctx).accountId);
   redirectWithOutcome(ctx, 'enrolled');

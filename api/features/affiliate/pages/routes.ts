@@ -1,6 +1,8 @@
+import { redirectTo } from '../../../pipeline/redirect.ts';
 import type { HttpRoute } from '../../../pipeline/route.ts';
 import { openReferralLink } from '../referralLink.ts';
 import * as affiliatePages from './handler.ts';
+import { AFFILIATE_PATH } from './view.tsx';
 
 // biome-ignore format: aligned columns.
 export const AFFILIATE_PAGES: readonly HttpRoute[] = [
@@ -11,5 +13,5 @@ export const AFFILIATE_PAGES: readonly HttpRoute[] = [
   ['GET',     '/account/payouts/again',                          'page', 'session', 'payment',   'none', affiliatePages.restartPayoutSetup, { recentSignIn: true }],
   ['GET',     '/account/payouts/returned',                       'page', 'session', 'payment',   'none', affiliatePages.completePayoutSetup],
   // Addresses of forms that respond with a page: people reload them or return to them after signing in again.
-  ['GET',     '/account/payouts/',                               'page', 'session', 'account',   'none', affiliatePages.redirectToAffiliatePage],
+  ['GET',     '/account/payouts/',                               'page', 'session', 'account',   'none', redirectTo(AFFILIATE_PATH)],
 ];

@@ -14,7 +14,7 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { BarChart } from '../../../web/components/charts.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form } from '../../../web/components/form.tsx';
-import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { formatCount, formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { CommissionsSection, PayoutsSection } from './earnings.tsx';
 
 export const AFFILIATE_PATH = '/account/affiliate/';
@@ -127,8 +127,4 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
       <PayoutsSection payouts={payouts} />
     </>
   );
-}
-
-function formatCount(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }

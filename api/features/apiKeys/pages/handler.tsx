@@ -18,8 +18,7 @@ import { KEYS_PATH, renderKeysPage } from './view.tsx';
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);
 const parseKeyChange = createBodyParser(UpdateApiKeyRequest);
 const withListErrors = showErrorsOn(renderKeysPage);
-/** Errors are shown on the page of the key, or on that of all keys if this one does not exist. */
-const withKeyErrors: typeof withListErrors = (handler) => withListErrors(showErrorsOn(renderKeyPage)(handler));
+const withKeyErrors = showErrorsOn(renderKeyPage, withListErrors);
 
 export async function showKeysPage(ctx: Context): Promise<void> {
   await renderKeysPage(ctx);

@@ -30,11 +30,6 @@ export async function showBillingPage(ctx: Context): Promise<void> {
   await renderBillingPage(ctx);
 }
 
-/** Handles a GET for the address of a form, as when the browser goes back to its response. */
-export function redirectToBillingPage(ctx: Context): void {
-  seeOther(ctx, BILLING_PATH);
-}
-
 export const choosePlan = withBillingErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { plan } = parsePlanForm()({ plan: getForm(ctx).get('plan') ?? undefined });

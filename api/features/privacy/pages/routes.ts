@@ -1,6 +1,8 @@
+import { redirectTo } from '../../../pipeline/redirect.ts';
 import type { HttpRoute } from '../../../pipeline/route.ts';
 import * as dataExport from './export/handler.tsx';
 import * as accountDeletion from './deletion/handler.ts';
+import { DELETION_PATH } from './deletion/paths.ts';
 
 // biome-ignore format: aligned columns.
 export const PRIVACY_PAGES: readonly HttpRoute[] = [
@@ -9,5 +11,5 @@ export const PRIVACY_PAGES: readonly HttpRoute[] = [
   ['GET',     '/account/delete/',                                'page', 'session', 'account',   'none', accountDeletion.showDeletionPage, { duringDeletion: true }],
   ['POST',    '/account/delete/',                                'page', 'session', 'account',   'form', accountDeletion.requestDeletion, { recentSignIn: true, duringDeletion: true }],
   ['POST',    '/account/delete/undo/',                           'page', 'session', 'account',   'form', accountDeletion.undoDeletion, { duringDeletion: true }],
-  ['GET',     '/account/delete/undo/',                           'page', 'session', 'account',   'none', accountDeletion.redirectToDeletionPage, { duringDeletion: true }],
+  ['GET',     '/account/delete/undo/',                           'page', 'session', 'account',   'none', redirectTo(DELETION_PATH), { duringDeletion: true }],
 ];

@@ -1,9 +1,11 @@
+import { redirectTo } from '../../../pipeline/redirect.ts';
 import type { HttpRoute } from '../../../pipeline/route.ts';
 import * as signIn from './signIn/handler.ts';
 import * as restoreSignIn from './restore/handler.tsx';
 import * as settings from './settings/handler.tsx';
 import * as identities from './settings/signInMethodHandlers.tsx';
 import { showSecurityLogPage } from './securityLog/handler.tsx';
+import { SETTINGS_PATH } from './settings/outcomes.ts';
 
 // biome-ignore format: aligned columns.
 export const SIGN_IN_PAGES: readonly HttpRoute[] = [
@@ -24,8 +26,8 @@ export const SIGN_IN_PAGES: readonly HttpRoute[] = [
   ['GET',     '/account/sessions/end-others/',                   'page', 'session', 'account',   'none', settings.endOtherSessions.confirm, { recentSignIn: true }],
   ['POST',    '/account/sessions/end-others/',                   'page', 'session', 'account',   'form', settings.endOtherSessions.submit, { recentSignIn: true }],
   ['GET',     '/account/security/',                              'page', 'session', 'account',   'none', showSecurityLogPage],
-  ['GET',     '/account/profile/',                               'page', 'session', 'account',   'none', settings.redirectToSettingsPage],
-  ['GET',     '/account/identities/:provider/link/',             'page', 'session', 'account',   'none', settings.redirectToSettingsPage],
+  ['GET',     '/account/profile/',                               'page', 'session', 'account',   'none', redirectTo(SETTINGS_PATH)],
+  ['GET',     '/account/identities/:provider/link/',             'page', 'session', 'account',   'none', redirectTo(SETTINGS_PATH)],
 ];
 
 /** Sign-in without a provider, offered in local development only. */

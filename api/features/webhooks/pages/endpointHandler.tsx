@@ -28,9 +28,7 @@ import { renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(UpdateWebhookRequest);
 const withWebhookErrors = showErrorsOn(renderWebhooksPage);
-/** Errors are shown on the page of the endpoint, or on that of all endpoints if this one does not exist. */
-const withEndpointErrors: typeof withWebhookErrors = (handler) =>
-  withWebhookErrors(showErrorsOn(renderEndpointPage)(handler));
+const withEndpointErrors = showErrorsOn(renderEndpointPage, withWebhookErrors);
 
 export const showEndpointPage = withEndpointErrors(async (ctx) => {
   await renderEndpointPage(ctx, { deliveries: parseShownDeliveries(ctx) });

@@ -18,9 +18,8 @@ import { renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(CreateWebhookRequest);
 const withWebhookErrors = showErrorsOn(renderWebhooksPage);
-/** Errors are shown on the page of the default endpoint, or on that of all endpoints if its secret cannot be read. */
-const withDefaultErrors: typeof withWebhookErrors = (handler) =>
-  withWebhookErrors(showErrorsOn(renderDefaultPage)(handler));
+/** Errors are shown on the page of all endpoints if the secret of the default one cannot be read. */
+const withDefaultErrors = showErrorsOn(renderDefaultPage, withWebhookErrors);
 
 export async function showWebhooksPage(ctx: Context): Promise<void> {
   await renderWebhooksPage(ctx);

@@ -15,11 +15,6 @@ export async function showDeletionPage(ctx: Context): Promise<void> {
   await renderDeletionPage(ctx);
 }
 
-/** Handles a GET for the address of a form, as when the browser goes back to its response. */
-export function redirectToDeletionPage(ctx: Context): void {
-  seeOther(ctx, DELETION_PATH);
-}
-
 /** Requests the deletion of the account. */
 export const requestDeletion = withDeletionErrors(async (ctx) => {
   await requestAccountDeletion(requireCaller(ctx).accountId, {

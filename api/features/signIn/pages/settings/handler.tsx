@@ -24,11 +24,6 @@ export async function showSettingsPage(ctx: Context): Promise<void> {
   await renderSettingsPage(ctx);
 }
 
-/** Handles a GET for the address of a form, as when the browser goes back to its response. */
-export function redirectToSettingsPage(ctx: Context): void {
-  seeOther(ctx, SETTINGS_PATH);
-}
-
 export const saveProfile = withSettingsErrors(async (ctx) => {
   const profile = parseProfileForm(profileForm.read(getForm(ctx)));
   await saveAccountProfile(requireCaller(ctx).accountId, profile);
