@@ -17,6 +17,7 @@ import { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
 import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import { sendRandomCallbacks } from './randomCallbacks.ts';
 import { startRandomUpstream } from './randomUpstream.ts';
+import { GIFT_CODES_SQL } from './clients/actions/redeemGiftCode.ts';
 import { AUDIT_TRIGGERS_SQL } from './auditTriggers.ts';
 import { PAUSE_TRIGGERS_SQL } from './pausedTransactions.ts';
 import { type ChaosModeration, startModeration } from './moderation.ts';
@@ -161,7 +162,7 @@ export async function startChaosEnvironment({
     await environment.migrate(databaseUrl);
     // The invariants call the functions of this checkout, also while the build has a seeded bug in them.
     const functions = SQL_FUNCTIONS.map(({ text }) => text.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
-    await executeStatements(databaseUrl, ...functions, AUDIT_TRIGGERS_SQL, PAUSE_TRIGGERS_SQL, ...sql);
+    await executeStatements(databaseUrl, ...functions, GIFT_CODES_SQL, AUDIT_TRIGGERS_SQL, PAUSE_TRIGGERS_SQL, ...sql);
 
     const processes = new Map<string, ManagedProcess>();
     const unexpectedExits: string[] = [];

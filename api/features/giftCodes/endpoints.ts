@@ -45,7 +45,7 @@ export const CreateGiftCodeRequest = Type.Object(
   NO_OTHER_FIELDS,
 );
 
-const RedeemedGiftCodeResponse = Type.Object({
+export const RedeemedGiftCodeResponse = Type.Object({
   credits: Type.Integer({ description: 'Credits of the code' }),
   balance: Type.Integer({ description: 'Balance after them' }),
 });

@@ -16,6 +16,7 @@ import { isDayTurning, useLimitedKey } from './actions/limitedKeys.ts';
 import { useExpiringKey, useRestrictedKey } from './actions/restrictedKeys.ts';
 import { readLists } from './actions/lists.ts';
 import { readKnownGeneration } from './actions/read.ts';
+import { redeemGiftCode } from './actions/redeemGiftCode.ts';
 import { deleteAccount } from './actions/deleteAccount.ts';
 import { deleteGeneration } from './actions/delete.ts';
 import { refundSucceeded } from './actions/refundSucceeded.ts';
@@ -61,6 +62,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [1, createDeniedContent],
   [1.2, suspendForAWhile],
   [0.8, adjustCredits],
+  [1, redeemGiftCode],
   [0.8, refundSucceeded],
   [1, deleteAccount],
   [3, changeWebhooks],

@@ -8,6 +8,7 @@ import {
   OnboardingLinkResponse,
 } from '../../../api/features/affiliate/schemas.ts';
 import { CreatedApiKeyResponse, RevokedResponse } from '../../../api/features/apiKeys/schemas.ts';
+import { RedeemedGiftCodeResponse } from '../../../api/features/giftCodes/endpoints.ts';
 import { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
 import { CheckoutResponse, PortalResponse, TopupSettingsResponse } from '../../../api/features/billing/schemas.ts';
 import { getBillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
@@ -50,6 +51,7 @@ export const RESPONSE_SHAPES = {
   models: compile(pageResponse(getModelResponse())),
   onboardingLink: compile(OnboardingLinkResponse),
   portal: compile(PortalResponse),
+  redeemedGiftCode: compile(RedeemedGiftCodeResponse),
   revoked: compile(RevokedResponse),
   topupSettings: compile(TopupSettingsResponse),
   usage: compile(getUsageResponse()),

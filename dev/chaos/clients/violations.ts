@@ -27,6 +27,7 @@ export const STATEMENTS = {
     'A cancellation returns 200 with a generation that has ended, or 202 with a queued one.',
   'canceled-was-requested': 'A generation is canceled only if a client asked for it.',
   'deleted-is-gone': 'A generation disappears when its deletion is acknowledged, and not without a deletion.',
+  'gift-code-is-redeemed-once': 'An account redeems a gift code at most once.',
   'same-key-same-response': 'Requests with one Idempotency-Key have the effect and the response of one request.',
   'one-generation-per-create': 'A create leads to at most one generation.',
   'rejected-is-not-charged': 'A rejected create leads to no generation.',

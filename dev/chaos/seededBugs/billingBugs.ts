@@ -182,6 +182,18 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     foundBy: ['suspension-clears-the-trigger', 'auto-topup-triggers-follow-burns'],
   },
   {
+    name: 'a gift code is redeemed without its lock',
+    changes: [
+      {
+        file: 'shared/domain/adjustments/giftCodes.ts',
+        within: 'lockRedeemableCode',
+        find: 'findOne({ code_hash: hashCode($text) }).forNoKeyUpdate()',
+        replace: 'findOne({ code_hash: hashCode($text) })',
+      },
+    ],
+    foundBy: ['gift-codes-are-counted'],
+  },
+  {
     name: 'credit periods are renewed without a lock',
     changes: [
       {

@@ -68,6 +68,13 @@ export const ACCOUNT_CASES: SuiteCase[] = [
     },
   },
   {
+    title: 'giftCodes.redeem rejects a code that does not exist',
+    run: async (context) => {
+      const redeemed = context.open('main').giftCodes.redeem('GIFT-0000-0000-0000-0000');
+      await checkRejected(redeemed, { error: 'validation_error', status: 400 });
+    },
+  },
+  {
     title: 'a test key creates generations that cost nothing and that live keys do not see',
     run: async (context) => {
       const main = context.open('main');
