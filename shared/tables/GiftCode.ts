@@ -1,4 +1,5 @@
 import { Model } from 'objection';
+import type { StaffRole } from '../spec/staff.ts';
 
 /** A code that customers redeem for credits. */
 export class GiftCode extends Model {
@@ -13,6 +14,8 @@ export class GiftCode extends Model {
   declare uses: number;
   declare expires_at: Date | null;
   declare note: string;
+  declare created_by: number | null;
+  declare role: StaffRole | null;
   declare created_at: Date;
   declare revoked_at: Date | null;
 }

@@ -115,6 +115,33 @@ describe('gift codes', () => {
     expect([entry.target_type, entry.reason, entry.after.credits]).to.deep.equal(['giftCode', 'a workshop', 900]);
   });
 
+  it('of a member without the role admin are not redeemed by accounts of staff', async () => {
+    const { code } = (await create({ credits: 2, uses: 9 }, 'finance')).body;
+    for (const role of ['finance', 'support'] as const)
+      expectError(await redeem(console.member(role), code), 'validation_error', 'may not credit this account');
+    expect((await redeem(await service.createCustomer(null), code)).status).to.equal(200);
+    const own = await createCode({ credits: 2 });
+    expect((await redeem(console.member('admin'), own.code)).status).to.equal(200);
+  });
+
+  it('are created once by a form that is sent twice, and not with a number of uses that is not one', async () => {
+    const page = '/admin/gift-codes/';
+    const fields = {
+      ...(await console.readForm(page)),
+      credits: '25',
+      uses: '50 ',
+      note: 'sent twice',
+      expires_at: '',
+    };
+    const [first, second] = [await console.send(page, fields), await console.send(page, fields)];
+    expect(/GIFT-[0-9A-Z-]{19}/.exec(second.text)?.[0]).to.equal(/GIFT-[0-9A-Z-]{19}/.exec(first.text)?.[0]);
+    expect(await service.sql(`SELECT uses_max FROM gift_codes WHERE note = 'sent twice'`)).to.deep.equal([
+      { uses_max: 50 },
+    ]);
+    const wrong = await console.send(page, { ...fields, request: randomUUID(), uses: '1,000' });
+    expect([wrong.status, wrong.text.includes('Uses must be an integer')]).to.deep.equal([400, true]);
+  });
+
   it('are created, listed and revoked in the console, and redeemed on the billing page', async () => {
     const page = '/admin/gift-codes/';
     const fields = { ...(await console.readForm(page)), credits: '25', uses: '2', note: 'the fair', expires_at: '' };

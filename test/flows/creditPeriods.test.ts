@@ -192,8 +192,17 @@ describe('a run that renews credit periods', () => {
     expect(await countDue(service, new Date())).to.equal(240);
   });
 
+  it('renews the accounts behind a batch of those without a plan for their next month', async () => {
+    await service.sql(
+      `DELETE FROM subscription_plans WHERE subscription_id IN (
+         SELECT subscription_id FROM accounts WHERE period_end <= now() ORDER BY period_end LIMIT 12)`,
+    );
+    expect(await renewDueCreditPeriods()).to.equal(228);
+    await service.sql(REWRITE_PLAN_HISTORY);
+  });
+
   it('renews all other accounts in the next run', async () => {
-    expect(await renewDueCreditPeriods()).to.equal(240);
+    expect(await renewDueCreditPeriods()).to.equal(12);
     expect(await countDue(service, new Date())).to.equal(0);
     expect(await renewDueCreditPeriods()).to.equal(0);
   });

@@ -40,7 +40,7 @@ describe('the statement that renews due credit periods', () => {
   ]) {
     for (const mode of PLAN_CACHE_MODES) {
       it(`reads only the ${size} accounts of its batch of ${DUE} that are due, with ${mode}`, async () => {
-        const values = { now: 'now()', until: 'now()', from: `'1970-01-01'` };
+        const values = { now: 'now()', until: 'now()', from: `'1970-01-01'`, skipped: `'{}'` };
         const plan = await explainPrepared(client, statement, values, mode);
         const [, read] = /using accounts_period_end_idx on accounts a \(actual rows=(\d+)/.exec(plan) ?? [];
         expect(Number(read), plan).to.equal(size);
@@ -62,7 +62,7 @@ describe('the statement that renews due credit periods', () => {
     await client.query(`
       CREATE VIEW subscriptions AS SELECT s.* FROM stored_subscriptions s,
         LATERAL pg_sleep(CASE WHEN s.account_id = ${renewed} THEN 1 ELSE 0 END)`);
-    const values: Record<string, unknown> = { now: new Date(), until: new Date(), from: new Date(0) };
+    const values: Record<string, unknown> = { now: new Date(), until: new Date(), from: new Date(0), skipped: [] };
     const renew = () =>
       client.query(
         text,

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import {
+  type CreatedGiftCode,
   createGiftCode,
   listGiftCodes,
   redeemGiftCode,
@@ -108,7 +109,7 @@ export const GIFT_CODES: Feature = {
         example: { credits: 100, balance: 1_192 },
       },
       idempotent: true,
-      run: ({ caller, body }) => redeemGiftCode(caller, body.code),
+      run: ({ caller, body, saveResponse }) => redeemGiftCode(caller, body.code, saveResponse),
     }),
     defineEndpoint({
       id: 'createGiftCode',
@@ -126,9 +127,12 @@ export const GIFT_CODES: Feature = {
         example: { ...EXAMPLE_GIFT_CODE, code: 'GIFT-7K2M-9QXW-4HTD-0B3R' },
       },
       idempotent: true,
-      run: async ({ ctx, body }) => {
-        const { code, row } = await createGiftCode(requireActor(ctx), toNewGiftCode(body));
-        return { ...presentGiftCode(row), code };
+      run: async ({ ctx, body, saveResponse }) => {
+        const present = ({ code, row }: CreatedGiftCode) => ({ ...presentGiftCode(row), code });
+        const created = await createGiftCode(requireActor(ctx), toNewGiftCode(body), (transaction, done) =>
+          saveResponse(transaction, present(done)),
+        );
+        return present(created);
       },
     }),
     defineEndpoint({

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { VNode } from 'preact';
 import {
   createGiftCode,
@@ -6,12 +7,14 @@ import {
   redeemGiftCode,
   revokeGiftCode,
 } from '../../../shared/domain/adjustments/giftCodes.ts';
+import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { now } from '../../../shared/lib/clock.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireActor, requireCaller } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
 import type { HttpRoute } from '../../pipeline/route.ts';
@@ -41,13 +44,27 @@ const withListErrors = showErrorsOn((ctx, { problem }, status) => renderGiftCode
 
 /** Shows the code in the response to the form: a page with the code could be opened again. */
 const createCode = withListErrors(async (ctx) => {
-  const { code } = await createGiftCode(requireActor(ctx), toNewGiftCode(parseCreate(readForm(ctx))));
-  await renderGiftCodes(ctx, { code });
+  const request = parseCreate(readForm(ctx));
+  const { accountId } = requireCaller(ctx);
+  // A form that is sent twice creates one code.
+  const { response } = await executeIdempotent(
+    { accountId, scope: 'staff.giftCode', key: readFormIdempotencyKey(ctx), request },
+    async (_id, saveResponse: SaveResponse<{ code: string }>) => {
+      const { code } = await createGiftCode(requireActor(ctx), toNewGiftCode(request), (transaction, created) =>
+        saveResponse(transaction, { code: created.code }),
+      );
+      return { code };
+    },
+  );
+  await renderGiftCodes(ctx, { code: response.code });
 });
 
 function readForm(ctx: Context) {
   const form = getForm(ctx);
-  const readNumber = (name: string) => (/^\d+$/.test(form.get(name) ?? '') ? Number(form.get(name)) : undefined);
+  const readNumber = (name: string) => {
+    const text = (form.get(name) ?? '').trim();
+    return text === '' ? undefined : /^\d+$/.test(text) ? Number(text) : text;
+  };
   const expiresAt = form.get('expires_at') ?? '';
   return {
     credits: readNumber('credits'),
@@ -77,7 +94,7 @@ async function renderGiftCodes(
   { code, problem }: { code?: string; problem?: string } = {},
   status = 200,
 ): Promise<void> {
-  const list = await listGiftCodes(parsePage(ctx));
+  const list = await listGiftCodes(ctx.method === 'GET' ? parsePage(ctx) : 1);
   const children = (
     <>
       {code === undefined ? null : (
@@ -143,6 +160,7 @@ function CreateForm({ token, form }: { token: string; form: URLSearchParams }): 
     <section class="card" aria-labelledby="create">
       <h2 id="create">Create a gift code</h2>
       <Form action={STAFF_PATH} token={token}>
+        <input type="hidden" name="request" value={randomUUID()} />
         {field('credits', 'Credits', 'Of one redemption, such as 100.')}
         {field('uses', 'Uses', 'Number of accounts that may redeem it, once each.')}
         {field('expires_at', 'Expires', 'A date in UTC, such as 2027-06-30. Empty for never.', false)}

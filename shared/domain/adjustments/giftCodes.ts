@@ -6,11 +6,12 @@ import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
+import { isUuid } from '../../lib/uuid.ts';
 import { Account } from '../../tables/Account.ts';
 import { GiftCode } from '../../tables/GiftCode.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
-import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
+import { type Actor, mayActOn, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import type { DomainFeature } from '../feature.ts';
 import { needsApproval, postAdjustmentWithin } from './creditAdjustments.ts';
 
@@ -23,6 +24,12 @@ export interface NewGiftCode {
   expiresAt: Date | null;
   /** For staff; customers do not see it. */
   note: string;
+}
+
+/** A new code with its text, which is not stored. */
+export interface CreatedGiftCode {
+  code: string;
+  row: GiftCode;
 }
 
 /** Letters and digits that are not mistaken for each other (Crockford's base 32). */
@@ -38,7 +45,8 @@ const PREFIX_SYMBOLS = 4;
 export async function createGiftCode(
   actor: Actor,
   { credits, uses, expiresAt, note }: NewGiftCode,
-): Promise<{ code: string; row: GiftCode }> {
+  onCreated: (transaction: Transaction, created: CreatedGiftCode) => Promise<void> = async () => {},
+): Promise<CreatedGiftCode> {
   const total = credits * uses;
   if (needsApproval(total)) {
     const detail = `A code for ${total} credits in total needs a second member of staff, which gift codes do not offer. Create one for fewer credits or uses.`;
@@ -57,6 +65,8 @@ export async function createGiftCode(
       uses_max: uses,
       expires_at: expiresAt,
       note,
+      created_by: actor.kind === 'staff' ? actor.accountId : null,
+      role: actor.kind === 'staff' ? actor.role : null,
       created_at: now(),
     });
     await recordAuditEntry(transaction, actor, {
@@ -66,6 +76,7 @@ export async function createGiftCode(
       reason: note,
       after: { credits: total, creditsEach: credits, uses, expiresAt },
     });
+    await onCreated(transaction, { code, row });
     return { code, row };
   });
 }
@@ -86,7 +97,7 @@ export async function listGiftCodes(page: number): Promise<ListPage<GiftCode>> {
 
 /** @throws ServiceError not_found */
 export async function findGiftCode(uuid: string): Promise<GiftCode> {
-  const code = await GiftCode.query().findById(uuid);
+  const code = isUuid(uuid) ? await GiftCode.query().findById(uuid) : undefined;
   if (code === undefined) throw new ServiceError('not_found', 'Not found. There is no gift code with that UUID.');
   return code;
 }
@@ -110,22 +121,40 @@ export async function revokeGiftCode(actor: Actor, uuid: string, reason: string)
   });
 }
 
+/** Credits of a redeemed code, and the balance after them. */
+export interface RedeemedGiftCode {
+  credits: number;
+  balance: number;
+}
+
 /**
  * Redeems a gift code: posts its credits to the top-up bucket, once for each account.
  * @returns its credits, and the balance after them.
  * @throws ServiceError validation_error if the code is unknown, revoked, expired or used up, or was redeemed by this account,
  *   or the account is being deleted; errors of the caller's credential.
  */
-export async function redeemGiftCode(caller: Caller, text: string): Promise<{ credits: number; balance: number }> {
+export async function redeemGiftCode(
+  caller: Caller,
+  text: string,
+  onRedeemed: (transaction: Transaction, redeemed: RedeemedGiftCode) => Promise<void> = async () => {},
+): Promise<RedeemedGiftCode> {
   return Account.transaction(async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     if (account.deletion_requested_at !== null)
       throw codeError('the account is being deleted. Undo the deletion on the account page first.');
     const code = await lockRedeemableCode(transaction, text);
+    const { created_by: createdBy, role } = code;
+    if (
+      createdBy !== null &&
+      role !== null &&
+      !(await mayActOn(transaction, { accountId: createdBy, role }, account.id))
+    )
+      throw codeError('it was created by a member of staff who may not credit this account.');
     const adjustment = {
       accountId: account.id,
       credits: code.credits,
-      requestName: `gift-${code.uuid}-${account.uuid}`,
+      // No request name of staff contains a colon.
+      requestName: `gift:${code.uuid}:${account.uuid}`,
       note: `gift code ${code.prefix}…`,
     };
     const redemption = { kind: 'system', systemUser: 'gift code' } as const;
@@ -133,7 +162,9 @@ export async function redeemGiftCode(caller: Caller, text: string): Promise<{ cr
       throw codeError('this account has already redeemed it.');
     await code.$query(transaction).patch({ uses: code.uses + 1 });
     const { balance } = await account.$query(transaction).select('balance');
-    return { credits: code.credits, balance };
+    const redeemed = { credits: code.credits, balance };
+    await onRedeemed(transaction, redeemed);
+    return redeemed;
   });
 }
 
@@ -165,7 +196,7 @@ export const ADJUSTMENTS: DomainFeature = {
                       coalesce(l.credits, 0)) AS detail
           FROM gift_codes c
           FULL JOIN (SELECT cast(substr(effect_key, 17, 36) AS uuid) AS code, count(*) AS entries, sum(amount) AS credits
-                       FROM ledger_entries WHERE effect_key LIKE 'adjustment:gift-%' GROUP BY 1) l ON l.code = c.uuid
+                       FROM ledger_entries WHERE effect_key LIKE 'adjustment:gift:%' GROUP BY 1) l ON l.code = c.uuid
          WHERE (c.uses, c.uses * cast(c.credits AS bigint)) IS DISTINCT FROM (coalesce(l.entries, 0), coalesce(l.credits, 0))`,
     },
   ],

@@ -60,10 +60,19 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
 }
 
 /** Only the role `admin` acts on accounts of staff: others would credit themselves, or end the access of an admin. */
-async function assertMayActOn(transaction: Transaction, actor: StaffActor, accountId: number): Promise<void> {
-  if (actor.role === 'admin') return;
+export async function mayActOn(
+  transaction: Transaction,
+  actor: Pick<StaffActor, 'accountId' | 'role'>,
+  accountId: number,
+): Promise<boolean> {
+  if (actor.role === 'admin') return true;
   const { email } = await Account.query(transaction).findById(accountId).select('email').throwIfNotFound();
-  if (accountId !== actor.accountId && !isStaffEmail(email)) return;
+  return accountId !== actor.accountId && !isStaffEmail(email);
+}
+
+/** @throws ServiceError admin_required */
+async function assertMayActOn(transaction: Transaction, actor: StaffActor, accountId: number): Promise<void> {
+  if (await mayActOn(transaction, actor, accountId)) return;
   const detail = 'An action on your own account, or on that of another member of staff, requires the role admin.';
   throw new ServiceError('admin_required', detail);
 }

@@ -113,7 +113,7 @@ interface EndedMonth {
   month: number;
   granted: number;
   rollover: number;
-  /** Plan credits that expired when the subscription ended last. */
+  /** Plan credits that expired when the subscription ended, less those that were restored since. */
   expired: number;
 }
 
@@ -131,7 +131,11 @@ const FIND_ENDED_MONTH = prepared(
    SELECT last.month, cast(coalesce(sum(amount) FILTER (WHERE entry_type = 'rollover'), 0) AS int) AS rollover,
           cast(sum(amount) FILTER (WHERE entry_type = 'grant' OR (entry_type = 'expiry' AND correction ~ '^[0-9]+$')) AS int)
             AS granted,
-          coalesce((SELECT -amount FROM entry WHERE month = 'end' ORDER BY number DESC LIMIT 1), 0) AS expired
+          cast(coalesce((SELECT -sum(amount) FROM entry WHERE month = 'end'), 0)
+               - coalesce((SELECT sum(amount) FROM ledger_entries
+                            WHERE account_id = :account AND entry_type = 'grant'
+                              AND split_part(effect_key, ':', 1) = 'restored' AND split_part(effect_key, ':', 2) = :uuid), 0)
+            AS int) AS expired
      FROM last JOIN entry ON entry.month = last.month::text GROUP BY last.month`,
 );
 

@@ -2,9 +2,12 @@
 -- worth of them rolls over, and the next month is granted, as ledger entries in this order. Decides by what was committed
 -- before it began, so that a month is not granted twice; the effect key makes a grant unique, too.
 --
+-- Returns the number of renewed accounts, the last end of their periods, and the accounts that are not due, such as those
+-- without a plan for their next month.
+--
 -- Only paid months are granted, by the plan history and with the credits of the released plan, whatever catalog a process has.
 CREATE FUNCTION renew_credit_periods(p_accounts bigint[], p_until timestamptz, p_now timestamptz)
-RETURNS TABLE (accounts integer, last_end timestamptz) LANGUAGE plpgsql AS $$
+RETURNS TABLE (accounts integer, last_end timestamptz, skipped bigint[]) LANGUAGE plpgsql AS $$
 BEGIN
   RETURN QUERY
   WITH due AS MATERIALIZED (
@@ -51,6 +54,8 @@ BEGIN
       FROM due WHERE due.webhook_count > 0
     ON CONFLICT (account_id, type, subject) DO NOTHING
   )
-  SELECT cast(count(*) AS integer), max(due.period_end) FROM due;
+  SELECT cast(count(*) AS integer), max(due.period_end),
+         ARRAY (SELECT id FROM unnest(p_accounts) AS id WHERE id NOT IN (SELECT due.id FROM due))
+    FROM due;
 END
 $$;

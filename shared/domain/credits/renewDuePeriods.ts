@@ -55,7 +55,7 @@ const IS_DATABASE_IN_USE = `EXISTS (
 const prepareBatch = (name: string, size: number) =>
   prepared(
     name,
-    `SELECT accounts, last_end AS "lastEnd", ${IS_DATABASE_IN_USE} AS "isDatabaseInUse",
+    `SELECT accounts, last_end AS "lastEnd", skipped, ${IS_DATABASE_IN_USE} AS "isDatabaseInUse",
             set_config('synchronous_commit', 'off', true)
        FROM ${RENEW_CREDIT_PERIODS.installedName}(
          ARRAY (
@@ -63,6 +63,7 @@ const prepareBatch = (name: string, size: number) =>
              SELECT FROM subscriptions s
               WHERE s.id = a.subscription_id AND s.status = 'active' AND a.period_end < s.paid_until OFFSET 0) s
             WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until AND (a.period_end, a.id) >= (:from, 0)
+              AND a.id <> ALL (cast(:skipped AS bigint[]))
             ORDER BY a.period_end LIMIT ${size} FOR NO KEY UPDATE OF a SKIP LOCKED
          ), :until, :now)`,
   );
@@ -77,6 +78,8 @@ interface RenewedBatch {
   accounts: number;
   /** End of the last of these periods; null without any. */
   lastEnd: Date | null;
+  /** Accounts that have no plan for their next month. A run leaves them out from then on. */
+  skipped: number[];
   isDatabaseInUse: boolean;
 }
 
@@ -89,15 +92,17 @@ interface RenewedBatch {
  */
 export async function renewDueCreditPeriods({ runMaxMs = RUN_MAX_MS } = {}): Promise<number> {
   const startedAt = performance.now();
+  const skipped: number[] = [];
   let [renewedCount, pausedMs, from, isDatabaseInUse] = [0, 0, START, true];
   while (!isDraining() && performance.now() - startedAt < runMaxMs) {
     const batchStartedAt = performance.now();
     const { accounts, lastEnd, ...batch } = await (isDatabaseInUse
-      ? renewBatch(RENEW_SMALL_BATCH, from)
-      : renewLargeBatches(from));
+      ? renewBatch(RENEW_SMALL_BATCH, from, skipped)
+      : renewLargeBatches(from, skipped));
     renewedCount += accounts;
     creditPeriodsRenewed.inc(accounts);
-    if (accounts === 0 && from === START) break;
+    if (accounts === 0 && batch.skipped.length === 0 && from === START) break;
+    skipped.push(...batch.skipped);
     // Accounts that were locked, or whose next month has ended as well, are found in another pass.
     from = lastEnd ?? START;
     isDatabaseInUse = batch.isDatabaseInUse;
@@ -106,30 +111,32 @@ export async function renewDueCreditPeriods({ runMaxMs = RUN_MAX_MS } = {}): Pro
     await delay(pauseMs);
     pausedMs += pauseMs;
   }
+  if (skipped.length > 0) logger.error({ accounts: skipped }, 'credit periods without a plan not renewed');
   if (renewedCount > 0) logger.info({ renewedCount, pausedMs: Math.round(pausedMs) }, 'credit periods renewed');
   return renewedCount;
 }
 
 /** Renews several batches at the same time, each of accounts that the others have not locked. */
-async function renewLargeBatches(from: Date): Promise<RenewedBatch> {
+async function renewLargeBatches(from: Date, skipped: readonly number[]): Promise<RenewedBatch> {
   const batches = await Promise.all(
-    Array.from({ length: LARGE_BATCHES_AT_ONCE }, () => renewBatch(RENEW_LARGE_BATCH, from)),
+    Array.from({ length: LARGE_BATCHES_AT_ONCE }, () => renewBatch(RENEW_LARGE_BATCH, from, skipped)),
   );
-  return batches.reduce((sum, { accounts, lastEnd, isDatabaseInUse }) => ({
+  return batches.reduce((sum, { accounts, lastEnd, skipped: more, isDatabaseInUse }) => ({
     accounts: sum.accounts + accounts,
     lastEnd: sum.lastEnd !== null && (lastEnd === null || lastEnd < sum.lastEnd) ? sum.lastEnd : lastEnd,
+    skipped: [...sum.skipped, ...more],
     isDatabaseInUse: sum.isDatabaseInUse || isDatabaseInUse,
   }));
 }
 
-async function renewBatch(statement: Statement, from: Date): Promise<RenewedBatch> {
+async function renewBatch(statement: Statement, from: Date, skipped: readonly number[]): Promise<RenewedBatch> {
   try {
-    const [batch] = await runStatement<RenewedBatch>(statement, { now: now(), until: now(), from });
+    const [batch] = await runStatement<RenewedBatch>(statement, { now: now(), until: now(), from, skipped });
     return batch as RenewedBatch;
   } catch (error) {
     if (!isRejection(error)) throw error;
     logger.error({ err: error }, 'batch renewal of credit periods failed; renewing accounts one by one');
-    return { accounts: await renewOneByOne(), lastEnd: null, isDatabaseInUse: true };
+    return { accounts: await renewOneByOne(), lastEnd: null, skipped: [], isDatabaseInUse: true };
   }
 }
 
