@@ -2,12 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type pg from 'pg';
+import { lockAccount } from '../../shared/domain/credits/ledger.ts';
+import { endCreditPeriods, resumeCreditPeriods } from '../../shared/domain/credits/periods.ts';
 import { renewDueCreditPeriods } from '../../shared/domain/credits/renewDuePeriods.ts';
 import { resetDraining, startDraining } from '../../shared/lib/drain.ts';
 import { runJob } from '../harness/billingService.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
+import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { Account } from '../../shared/tables/Account.ts';
+import { Subscription } from '../../shared/tables/Subscription.ts';
 
 const DAY_MS = 86_400_000;
 const MONTHLY: Record<string, number> = { lite: 200, starter: 400, pro: 1100, studio: 3000 };
@@ -296,5 +301,37 @@ describe('a subscription that ended during an outage', () => {
     expect(body.plan).to.equal(null);
     expect(body.credits).to.deep.include({ balance: 0, granted_this_period: 0, used_this_period: 0, rollover: 0 });
     expect([body.credits.period_start, body.credits.period_end]).to.deep.equal([null, null]);
+  });
+});
+
+describe('a subscription that ended and is live again', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+  });
+  after(() => service.stop());
+
+  it('gets the plan credits back that expired with its end, once', async () => {
+    const customer = await service.createCustomer('lite');
+    const granted = await customer.balance();
+    const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
+    const change = (apply: typeof endCreditPeriods) =>
+      Account.transaction(async (transaction) => {
+        const account = await lockAccount(transaction, id);
+        const subscription = await Subscription.query(transaction).findById(account.subscription_id as number);
+        await apply(transaction, account, subscription as Subscription, {});
+      });
+    await change(endCreditPeriods);
+    await change(resumeCreditPeriods);
+    expect(await customer.balance()).to.equal(granted);
+    for (let spent = 0; spent < granted; spent += 8) {
+      await customer.createImage();
+      await completeAllGenerations(service, customer);
+    }
+    // Nothing is left to expire.
+    await change(endCreditPeriods);
+    await change(resumeCreditPeriods);
+    expect(await customer.balance()).to.equal(0);
   });
 });
