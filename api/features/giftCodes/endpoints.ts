@@ -73,6 +73,8 @@ function presentGiftCode(row: GiftCode): Static<typeof GiftCodeResponse> {
   return { uuid, prefix, credits, uses, uses_max, expires_at, revoked_at, note, created_at };
 }
 
+const presentCreatedGiftCode = ({ code, row }: CreatedGiftCode) => ({ ...presentGiftCode(row), code });
+
 const EXAMPLE_GIFT_CODE = {
   uuid: EXAMPLE_UUID,
   prefix: 'GIFT-7K2M',
@@ -128,11 +130,10 @@ export const GIFT_CODES: Feature = {
       },
       idempotent: true,
       run: async ({ ctx, body, saveResponse }) => {
-        const present = ({ code, row }: CreatedGiftCode) => ({ ...presentGiftCode(row), code });
         const created = await createGiftCode(requireActor(ctx), toNewGiftCode(body), (transaction, done) =>
-          saveResponse(transaction, present(done)),
+          saveResponse(transaction, presentCreatedGiftCode(done)),
         );
-        return present(created);
+        return presentCreatedGiftCode(created);
       },
     }),
     defineEndpoint({
