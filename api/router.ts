@@ -33,7 +33,6 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',     '/mcp',                                            'mcp',  'account', 'byMessage', 'none', mcp.get, { cors: 'anyOrigin' }],
   ['DELETE',  '/mcp',                                            'mcp',  'account', 'byMessage', 'none', mcp.deleteSession, { testKeysWrite: true, cors: 'anyOrigin' }],
 
-
   ['GET',     '/authorize',                                      'page', 'visitor', 'account',   'none', showConsent],
   ['POST',    '/authorize',                                      'page', 'visitor', 'account',   'form', submitConsent],
   ['POST',    '/token',                                          'json', 'anyone',  'byMessage', 'raw',  token, { cors: 'anyOrigin' }],

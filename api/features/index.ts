@@ -1,32 +1,32 @@
 import type { Feature } from '../openapi/feature.ts';
 import type { Endpoint } from '../pipeline/endpoint.ts';
-import { GENERATIONS_PAGES } from './generations/pages/routes.ts';
-import { API_KEYS_PAGES } from './apiKeys/pages/routes.ts';
-import { USAGE_PAGES } from './usage/pages/routes.ts';
-import { WEBHOOKS_PAGES } from './webhooks/pages/routes.ts';
-import { BILLING_PAGES } from './billing/pages/routes.ts';
-import { NOTIFICATIONS_PAGES } from './notifications/pages/routes.ts';
-import { AFFILIATE_PAGES } from './affiliate/pages/routes.ts';
-import { STAFF_PAGES } from './staff/pages/routes.ts';
-import { LOCAL_SIGN_IN_PAGES, SIGN_IN_PAGES } from './signIn/pages/routes.ts';
 import { ACCOUNT_PAGES } from './account/pages/routes.ts';
 import { AFFILIATE } from './affiliate/endpoints.ts';
+import { AFFILIATE_PAGES } from './affiliate/pages/routes.ts';
 import { API_KEYS } from './apiKeys/endpoints.ts';
+import { API_KEYS_PAGES } from './apiKeys/pages/routes.ts';
 import { APPLICATIONS_PAGES } from './applications/pages/routes.ts';
 import { BILLING } from './billing/endpoints.ts';
+import { BILLING_PAGES } from './billing/pages/routes.ts';
 import { CONNECT_PAGES } from './connect/pages/routes.ts';
 import { GENERATIONS } from './generations/endpoints.ts';
+import { GENERATIONS_PAGES } from './generations/pages/routes.ts';
 import { GIFT_CODES } from './giftCodes/endpoints.ts';
 import { GIFT_CODE_PAGES } from './giftCodes/pages.tsx';
 import { SERVICE } from './health/endpoints.ts';
 import { MODELS } from './models/endpoints.ts';
 import { NOTIFICATIONS } from './notifications/endpoints.ts';
+import { NOTIFICATIONS_PAGES } from './notifications/pages/routes.ts';
 import { PRIVACY_PAGES } from './privacy/pages/routes.ts';
 import { LOCAL_SESSION, SESSION } from './signIn/endpoints.ts';
+import { LOCAL_SIGN_IN_PAGES, SIGN_IN_PAGES } from './signIn/pages/routes.ts';
 import { ADMIN } from './staff/endpoints.ts';
+import { STAFF_PAGES } from './staff/pages/routes.ts';
 import { UPLOADS } from './uploads/endpoints.ts';
 import { USAGE } from './usage/endpoints.ts';
+import { USAGE_PAGES } from './usage/pages/routes.ts';
 import { WEBHOOKS } from './webhooks/endpoints.ts';
+import { WEBHOOKS_PAGES } from './webhooks/pages/routes.ts';
 
 /** All features, in the order of their tags in the OpenAPI document. */
 export const FEATURES: readonly Feature[] = [
@@ -89,18 +89,18 @@ export const FEATURES: readonly Feature[] = [
     navigation: [{ path: '/account/settings/', label: 'Settings', order: 110 }],
   },
   {
-    routes: ACCOUNT_PAGES,
+    pages: ACCOUNT_PAGES,
     navigation: [{ path: '/account/', label: 'Overview', order: 10 }],
   },
   {
-    routes: APPLICATIONS_PAGES,
+    pages: APPLICATIONS_PAGES,
     navigation: [{ path: '/account/applications/', label: 'Applications', order: 90 }],
   },
   {
-    routes: CONNECT_PAGES,
+    pages: CONNECT_PAGES,
     navigation: [{ path: '/account/connect/', label: 'Connect', order: 80 }],
   },
-  { routes: PRIVACY_PAGES },
+  { pages: PRIVACY_PAGES },
 ];
 
 /** The sign-in without a provider, offered in local development only. */

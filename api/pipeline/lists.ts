@@ -4,8 +4,9 @@ import { type ListPage, countPages } from '../../shared/lib/pagination.ts';
 import { FILTERED_ITEMS_MAX, PAGE_SIZE } from '../../shared/spec/limits.ts';
 import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
 import type { CreatedRange } from '../../shared/lib/listFilter.ts';
-import type { Parameters } from '../../shared/lib/validation/queryParser.ts';
+import { createQueryParser, type Parameters } from '../../shared/lib/validation/queryParser.ts';
 import { textOrNull } from '../../shared/presenters/fields.ts';
+import type { Context } from '../context.ts';
 
 export const PaginationResponse = Type.Object({
   next: textOrNull({ description: 'The address of the next page' }),
@@ -25,6 +26,16 @@ export const PageParameter = Type.Integer({
 
 /** Query of a list without filters. */
 export const ListQuery = Type.Object({ page: PageParameter });
+
+const parseListQuery = createQueryParser(ListQuery);
+
+/**
+ * Parses the `page` parameter of a page with a list.
+ * @throws ServiceError validation_error
+ */
+export function parsePage(ctx: Context): number {
+  return parseListQuery(ctx.query).page;
+}
 
 const instantParameter = (description: string) =>
   Type.Optional(

@@ -4,19 +4,6 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Parameters } from '../../shared/lib/validation/queryParser.ts';
 import type { Context } from '../context.ts';
 
-/** At most 15 significant digits, so that the number is exact. */
-const PAGE_PATTERN = /^0*[1-9][0-9]{0,14}$/;
-
-/**
- * Parses the `page` parameter of a list request.
- * @throws ServiceError validation_error
- */
-export function parsePage(ctx: Context): number {
-  const { page = '1' } = ctx.query;
-  if (typeof page === 'string' && PAGE_PATTERN.test(page)) return Number(page);
-  throw new ServiceError('validation_error', 'page must be a whole number, 1 or more.');
-}
-
 /**
  * Parses a uuid in the path. An invalid one gets the same code as an unknown one.
  * @throws ServiceError not_found

@@ -1,5 +1,5 @@
 import { ACCOUNTS } from './accounts/feature.ts';
-import { ADJUSTMENTS } from './adjustments/giftCodes.ts';
+import { ADJUSTMENTS } from './adjustments/feature.ts';
 import { AFFILIATES } from './affiliates/feature.ts';
 import { AUDIT } from './audit/feature.ts';
 import { BILLING } from './billing/feature.ts';

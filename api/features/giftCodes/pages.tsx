@@ -16,9 +16,10 @@ import { getForm } from '../../pipeline/body.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
-import { parsePage } from '../../pipeline/requestParameters.ts';
+import { parsePage } from '../../pipeline/lists.ts';
 import type { HttpRoute } from '../../pipeline/route.ts';
 import { CopyText } from '../../web/components/copyText.tsx';
+import { TextField } from '../../web/components/fields.tsx';
 import { Form } from '../../web/components/form.tsx';
 import { formatNumber } from '../../web/components/formatAmount.ts';
 import { formatDate } from '../../web/components/formatTime.ts';
@@ -139,22 +140,8 @@ function describeEnd({ revoked_at: revokedAt, expires_at: expiresAt, uses, uses_
 }
 
 function CreateForm({ token, form }: { token: string; form: URLSearchParams }): VNode {
-  const field = (name: string, label: string, hint: string, isRequired = true) => (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <input
-        id={name}
-        type="text"
-        name={name}
-        value={form.get(name) ?? ''}
-        required={isRequired}
-        autocomplete="off"
-        aria-describedby={`${name}-hint`}
-      />
-      <span class="hint" id={`${name}-hint`}>
-        {hint}
-      </span>
-    </div>
+  const field = (name: string, label: string, hint: string, required = true) => (
+    <TextField id={name} {...{ name, label, hint, required }} value={form.get(name) ?? ''} autocomplete="off" />
   );
   return (
     <section class="card" aria-labelledby="create">

@@ -1,18 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
-import { sha256 } from '../../lib/secrets.ts';
+import { randomCharacters, sha256 } from '../../lib/secrets.ts';
+import { isUuid } from '../../lib/uuid.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
-import { isUuid } from '../../lib/uuid.ts';
 import { Account } from '../../tables/Account.ts';
 import { GiftCode } from '../../tables/GiftCode.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { type Actor, mayActOn, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import type { DomainFeature } from '../feature.ts';
 import { needsApproval, postAdjustmentWithin } from './creditAdjustments.ts';
 
 export interface NewGiftCode {
@@ -54,7 +52,7 @@ export async function createGiftCode(
   }
   if (expiresAt !== null && expiresAt <= now())
     throw new ServiceError('validation_error', 'expires_at must be in the future.', { field: 'expires_at' });
-  const symbols = Array.from(randomBytes(RANDOM_SYMBOLS), (byte) => SYMBOLS[byte % SYMBOLS.length]).join('');
+  const symbols = randomCharacters(SYMBOLS, RANDOM_SYMBOLS);
   const code = `GIFT-${symbols.replaceAll(/(.{4})(?!$)/g, '$1-')}`;
   return Account.transaction(async (transaction) => {
     const row = await GiftCode.query(transaction).insertAndFetch({
@@ -183,21 +181,3 @@ async function lockRedeemableCode(transaction: Transaction, text: string): Promi
 function codeError(detail: string): ServiceError {
   return new ServiceError('validation_error', `code: ${detail}`, { field: 'code' });
 }
-
-export const ADJUSTMENTS: DomainFeature = {
-  invariants: [
-    {
-      name: 'gift-codes-are-counted',
-      statement: 'A gift code has as many redemptions as its count of uses, each of its credits.',
-      checkedWhen: 'always',
-      query: `
-        SELECT cast(NULL AS bigint) AS account_id, 'gift code ' || coalesce(c.uuid, l.code) AS subject,
-               format('%s uses of %s credits; %s ledger entries for %s credits', c.uses, c.credits, coalesce(l.entries, 0),
-                      coalesce(l.credits, 0)) AS detail
-          FROM gift_codes c
-          FULL JOIN (SELECT cast(substr(effect_key, 17, 36) AS uuid) AS code, count(*) AS entries, sum(amount) AS credits
-                       FROM ledger_entries WHERE effect_key LIKE 'adjustment:gift:%' GROUP BY 1) l ON l.code = c.uuid
-         WHERE (c.uses, c.uses * cast(c.credits AS bigint)) IS DISTINCT FROM (coalesce(l.entries, 0), coalesce(l.credits, 0))`,
-    },
-  ],
-};

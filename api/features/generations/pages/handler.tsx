@@ -7,8 +7,8 @@ import { FAILURE_MESSAGES } from '../../../../shared/gateways/upstreams/index.ts
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { buildGenerationQuery, parseGenerationFilter } from '../listFilters.ts';
-import { dropEmptyFields } from '../../../pipeline/requestParameters.ts';
-import { parsePage, parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { parsePage } from '../../../pipeline/lists.ts';
+import { dropEmptyFields, parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { findShownAccount } from '../../../web/components/testData.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';

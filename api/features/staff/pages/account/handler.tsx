@@ -5,7 +5,8 @@ import { listGenerationsForStaff } from '../../../../../shared/domain/staff/gene
 import { listLedgerEntries } from '../../../../../shared/domain/credits/ledger.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import type { Context } from '../../../../context.ts';
-import { parsePage, parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import { parsePage } from '../../../../pipeline/lists.ts';
+import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { mayUse, type Outcomes, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';

@@ -1,8 +1,8 @@
 import { listLedgerEntries } from '../../../../../shared/domain/credits/ledger.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
+import { parsePage } from '../../../../pipeline/lists.ts';
 import { dropEmptyFields } from '../../../../pipeline/requestParameters.ts';
 import { buildLedgerQuery, parseLedgerFilter } from '../../endpoints.ts';
-import { parsePage } from '../../../../pipeline/requestParameters.ts';
 import { sendLedgerCsv } from '../../ledgerCsv.ts';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { sendLedgerPage } from './view.tsx';
