@@ -174,6 +174,9 @@ describe('gift codes', () => {
       { action: 'giftCode.revoke', reason: REASON },
     ]);
     expect((await console.visit(page)).text).to.include('revoked');
+    const closed = await console.visit(`${page}${uuid}/revoke/`);
+    expect(closed.text).to.include('already revoked').and.to.include('Back to the gift codes');
+    expect(closed.text).to.include(`<a href="${page}" aria-current="page">`);
   });
 
   it('are created, listed and revoked by commands', async () => {

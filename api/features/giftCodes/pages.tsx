@@ -76,6 +76,7 @@ function readForm(ctx: Context) {
 }
 
 const revokeCode = defineAction({
+  area: { current: STAFF_PATH, returnTo: 'the gift codes' },
   find: findGiftCode,
   describe: ({ prefix, uses, revoked_at: revokedAt }) => ({
     question: `Revoke the gift code ${prefix}…?`,

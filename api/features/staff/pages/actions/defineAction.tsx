@@ -12,6 +12,7 @@ import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
+import type { StaffEntry } from '../../../../web/navigation.ts';
 
 /** Description of a target in the form of an action. */
 export interface ActionDescription {
@@ -38,6 +39,8 @@ export interface ActionInput {
 
 /** An action of staff on one target, which has a uuid in the path. */
 export interface StaffAction<Target> {
+  /** The page in the navigation to which the target belongs, and the name of the page to return to. Default: an account. */
+  area?: { current: StaffEntry['path']; returnTo: string };
   /** @throws ServiceError not_found */
   find: (uuid: string) => Promise<Target>;
   describe: (target: Target) => ActionDescription;
@@ -46,6 +49,8 @@ export interface StaffAction<Target> {
   /** Performs the action. @returns the code of its outcome on the page to return to. */
   perform: (ctx: Context, target: Target, input: ActionInput) => Promise<string>;
 }
+
+const ACCOUNTS_AREA = { current: '/admin/accounts/', returnTo: 'the account' } as const;
 
 /** Returns the handlers of an action: `show` asks for a reason and confirmation, `submit` performs it. */
 export function defineAction<Target>(action: StaffAction<Target>): { show: Handler; submit: Handler } {
@@ -74,7 +79,7 @@ export function defineAction<Target>(action: StaffAction<Target>): { show: Handl
 
 async function sendActionPage<Target>(
   ctx: Context,
-  { describe, renderFields }: StaffAction<Target>,
+  { area = ACCOUNTS_AREA, describe, renderFields }: StaffAction<Target>,
   target: Target,
   { form, problem }: { form: URLSearchParams; problem?: string },
   status = 200,
@@ -102,14 +107,14 @@ async function sendActionPage<Target>(
     <section class="card">
       <p>{closed}</p>
       <a class="button" href={returnPath}>
-        Back to the account
+        Back to {area.returnTo}
       </a>
     </section>
   );
   const isClosed = closed !== undefined;
   const children = isClosed ? explanation : confirmation;
   const flash = problem === undefined || isClosed ? {} : { problem };
-  await sendStaffConsolePage(ctx, { current: '/admin/accounts/', heading: question, ...flash, children }, status);
+  await sendStaffConsolePage(ctx, { current: area.current, heading: question, ...flash, children }, status);
 }
 
 /** Field for the reason of an action, which the audit log keeps. */
