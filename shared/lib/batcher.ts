@@ -16,6 +16,8 @@ export interface BatcherOptions<Item, Result> {
   intervalMinItems?: number;
   /** Items with the same key never run at the same time. */
   getKey?: (item: Item) => unknown;
+  /** Items with the same key may run in the same batch, which processes them one after another. */
+  keysShareBatch?: true;
   /** Returns true for errors that a single item may have caused. Each item of the batch then runs by itself. */
   isItemError?: (error: unknown) => boolean;
   /** Limits the wait of an item while no other item completes. Without it, items wait indefinitely. */
@@ -41,6 +43,7 @@ interface QueuedItem<Item, Result> {
 
 /** Items that wait for another item with the same key. */
 interface Lane<Entry> {
+  key: unknown;
   waiting: Entry[];
   /** True while an item with this key runs; false while that item is still queued. */
   isRunning: boolean;
@@ -55,6 +58,7 @@ interface Lane<Entry> {
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
   const { maxItems, maxInFlight, intervalMs = 0, intervalMinItems = 1, getKey, isItemError, waitTimeout } = options;
+  const maxReleased = options.keysShareBatch === true ? maxItems : 1;
   type Entry = QueuedItem<Item, Result>;
   // An array, not a Set: one that grows and shrinks keeps its former tables, and with them all results of past batches, until
   // the next full collection, since each table refers to its successor.
@@ -76,11 +80,14 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   function addItem(entry: Entry): void {
     if (waitTimeout !== undefined) stallTimer ??= setTimeout(rejectStalled, waitTimeout.timeoutMs, waitTimeout).unref();
     const lane = findLane(entry);
-    if (lane !== undefined) {
+    if (lane !== undefined && (lane.isRunning || options.keysShareBatch !== true)) {
       lane.waiting.push(entry);
       return;
     }
-    if (getKey !== undefined) lanes.set(getKey(entry.item), { waiting: [], isRunning: false, lastProgressAt: 0 });
+    if (getKey !== undefined && lane === undefined) {
+      const key = getKey(entry.item);
+      lanes.set(key, { key, waiting: [], isRunning: false, lastProgressAt: 0 });
+    }
     ready.push(entry);
   }
 
@@ -101,24 +108,19 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         nextMs = Math.min(nextMs, remainingMs);
         continue;
       }
-      if (removeFirst(ready, entry)) startNextInLane(entry);
-      else if (lane !== undefined) removeFirst(lane.waiting, entry);
+      if (!removeFirst(ready, entry)) removeFirst(lane?.waiting ?? [], entry);
+      else if (lane !== undefined) releaseLane(lane);
       entry.reject(timeout.createError());
     }
     if (nextMs < Infinity) stallTimer = setTimeout(rejectStalled, Math.ceil(nextMs), timeout).unref();
   }
 
-  /** Makes the next item with the same key ready. */
-  function startNextInLane(entry: Entry): void {
-    const lane = findLane(entry);
-    if (lane === undefined) return;
-    const next = lane.waiting.shift();
-    if (next === undefined) {
-      lanes.delete(getKey?.(entry.item));
-      return;
-    }
+  /** Makes the next items with the same key ready. */
+  function releaseLane(lane: Lane<Entry>): void {
+    const next = lane.waiting.splice(0, maxReleased);
+    if (next.length === 0) lanes.delete(lane.key);
     lane.isRunning = false;
-    ready.push(next);
+    ready.push(...next);
   }
 
   function takeBatch(): Entry[] {
@@ -154,7 +156,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     } finally {
       inFlight -= 1;
       running -= batch.length;
-      batch.forEach(startNextInLane);
+      for (const lane of new Set(batch.map(findLane))) if (lane !== undefined) releaseLane(lane);
       schedule();
     }
   }

@@ -5,6 +5,7 @@ import { DB_WAIT_TIMEOUT } from './database/waitTimeout.ts';
 export const BUSY = Symbol('busy');
 
 interface SkippingBatcherOptions<Item, Result> extends Omit<BatcherOptions<Item, Result>, 'run' | 'getKey'> {
+  /** Busy items with the same key wait one after another. */
   getKey: (item: Item) => unknown;
   /** @param options.waits true for a single item that was busy before, and may not be again. */
   run: (items: Item[], options: { waits: boolean }) => Promise<(Result | typeof BUSY)[]>;

@@ -67,6 +67,29 @@ describe('a batcher', () => {
     expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'b1!', 'a3!', 'c1!', 'b2!']);
   });
 
+  it('runs items with the same key in one batch if they share batches, but never in two at a time', async () => {
+    const options = { maxInFlight: 2, getKey: (item: string) => item[0], keysShareBatch: true } as const;
+    const { submit, batches, seen } = createObservedBatcher(options);
+    const answers = ['a1', 'a2', 'b1'].map(submit);
+    await nextTurn();
+    answers.push(...['a3', 'c1', 'a4'].map(submit));
+    await nextTurn();
+    expect(seen()).to.deep.equal([['a1', 'a2', 'b1'], ['c1']]);
+    batches[0]?.end();
+    await nextTurn();
+    await nextTurn();
+    answers.push(submit('a5'));
+    await nextTurn();
+    expect(seen().slice(2)).to.deep.equal([['a3', 'a4']]);
+    for (let index = 1; index < 4; index += 1) {
+      batches[index]?.end();
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(seen().slice(3)).to.deep.equal([['a5']]);
+    expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'b1!', 'a3!', 'c1!', 'a4!', 'a5!']);
+  });
+
   it('rejects the items of a failed batch and continues with the next', async () => {
     const { submit, batches } = createObservedBatcher({ getKey: (item) => item });
     const outcomes = Promise.allSettled([submit('a'), submit('b'), submit('a')]);

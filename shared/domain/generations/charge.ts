@@ -24,8 +24,9 @@ export const chargeGeneration: (charge: ChargeRequest) => Promise<ChargeOutcome>
   intervalMs: 3,
   intervalMinItems: 4,
   waitTimeout: DB_WAIT_TIMEOUT,
-  // One request of an account at a time: the others would be busy.
+  // Not in two calls at a time, of which one would find the account busy.
   getKey: (charge) => charge.account_id,
+  keysShareBatch: true,
   isItemError: isRejection,
   run: chargeOnce,
 });
@@ -69,7 +70,7 @@ async function resolveLostAnswer(
 
 const CALL_CHARGE_FUNCTION = prepared(
   'charge_generations',
-  `SELECT * FROM ${CHARGE_GENERATIONS.installedName}(:requests, :accounts, :keyHashes, :grants, :uploads,
+  `SELECT * FROM ${CHARGE_GENERATIONS.installedName}(:rounds, :accounts, :keyHashes, :grants, :uploads,
                                                       :now, :probedSince, :dueAt, :sendsEmail, :waits)`,
 );
 
@@ -80,11 +81,10 @@ interface ChargeRow {
   is_low: boolean;
 }
 
-/** @param charges at most one of an account. */
 async function callChargeFunction(charges: ChargeRequest[], { waits }: { waits: boolean }): Promise<CallOutcome[]> {
   const at = now();
   const rows = await runStatement<ChargeRow>(CALL_CHARGE_FUNCTION, {
-    requests: JSON.stringify(charges),
+    rounds: splitIntoRounds(charges).map((round) => JSON.stringify(round)),
     accounts: charges.map((charge) => charge.account_id),
     keyHashes: charges.flatMap((charge) => (charge.key_hash === undefined ? [] : Buffer.from(charge.key_hash, 'hex'))),
     grants: charges.flatMap((charge) => charge.grant_uuid ?? []),
@@ -103,4 +103,16 @@ async function callChargeFunction(charges: ChargeRequest[], { waits }: { waits: 
     if (row === undefined) return waits ? 'invalid_api_key' : BUSY;
     return row.outcome;
   });
+}
+
+/** Splits requests into rounds with at most one of an account, in their order. */
+function splitIntoRounds(charges: readonly ChargeRequest[]): ChargeRequest[][] {
+  const rounds: ChargeRequest[][] = [];
+  const counts = new Map<number, number>();
+  for (const charge of charges) {
+    const round = counts.get(charge.account_id) ?? 0;
+    counts.set(charge.account_id, round + 1);
+    (rounds[round] ??= []).push(charge);
+  }
+  return rounds;
 }
