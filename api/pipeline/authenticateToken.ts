@@ -1,4 +1,4 @@
-import { APPLICATION_DISCONNECTED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
+import { APPLICATION_DISCONNECTED_DETAIL } from '../../shared/domain/accounts/credentials.ts';
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';

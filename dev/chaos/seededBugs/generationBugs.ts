@@ -148,12 +148,12 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a revoked key is still accepted',
     changes: [
       {
-        file: 'shared/domain/accounts/verifyApiKey.ts',
+        file: 'shared/domain/accounts/credentials.ts',
         find: "'(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)'",
         replace: "'true'",
       },
       {
-        file: 'shared/domain/accounts/verifyApiKey.ts',
+        file: 'shared/domain/accounts/credentials.ts',
         find: "'hasExpired', k.revoked_at IS NOT NULL OR k.expires_at <= :now",
         replace: "'hasExpired', k.expires_at <= :now",
       },

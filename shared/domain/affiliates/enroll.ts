@@ -3,7 +3,7 @@ import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
 import { generateReferralCode } from './referralCodes.ts';
 
 /**

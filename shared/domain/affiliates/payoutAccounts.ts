@@ -6,7 +6,7 @@ import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getAffiliate } from './enroll.ts';

@@ -6,7 +6,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { activateSimulatedPlan } from './activateSimulatedPlan.ts';

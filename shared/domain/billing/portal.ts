@@ -1,7 +1,7 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
 import { Account } from '../../tables/Account.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { withCustomer } from './customers.ts';
 import { recordPortalPage } from './syncPurchases.ts';

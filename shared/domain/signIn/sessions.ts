@@ -12,7 +12,7 @@ import { Session } from '../../tables/Session.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
-import { accountSuspendedError } from '../accounts/accounts.ts';
+import { accountSuspendedError } from '../accounts/credentials.ts';
 import {
   describeOrigin,
   isUnknownBrowser,

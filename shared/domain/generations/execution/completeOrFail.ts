@@ -8,7 +8,7 @@ import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { buildServiceCaller, type Caller } from '../../accounts/caller.ts';
-import { withVerifiedCredential } from '../../accounts/credentialChanges.ts';
+import { withVerifiedCredential } from '../../accounts/credentials.ts';
 import { LOCK_ACCOUNTS } from '../../credits/lockAccounts.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
