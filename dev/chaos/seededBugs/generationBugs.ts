@@ -136,7 +136,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a recorded submit whose response was lost counts as late, and its run is canceled',
     changes: [
       {
-        file: 'shared/domain/generations/execution/submitResult.ts',
+        file: 'shared/domain/generations/execution/submit.ts',
         within: 'RECORD_ACCEPTED',
         find: "AND (($g.status = 'queued' AND $g.upstream_handle IS NULL) OR ($g.upstream_handle = $r.handle AND $g.upstream = $r.upstream))",
         replace: "AND $g.status = 'queued' AND $g.upstream_handle IS NULL",

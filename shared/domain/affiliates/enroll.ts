@@ -4,7 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
-import { generateReferralCode } from './referralCodes.ts';
+import { generateReferralCode } from './referrals.ts';
 
 /**
  * Enrolls an account as an affiliate. An account that is enrolled already keeps its code.

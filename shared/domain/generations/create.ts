@@ -15,8 +15,7 @@ import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { grantDueMonths } from '../credits/renewDuePeriods.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { buildNotCreatedDetail, buildRejectionError, TOPUP_PROCESSING_DETAIL } from './rejections.ts';
-import { chargeGeneration } from './charge.ts';
-import { isSameRequest } from './compareRequests.ts';
+import { chargeGeneration, isSameRequest } from './charge.ts';
 import {
   type ChargeOutcome,
   type CreateInput,
