@@ -4,7 +4,7 @@ import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.t
 import { openCustomerPortal, startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { listInvoices } from '../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
-import { getExamplePlan, getOfferedPlans } from '../../../shared/lib/catalog/offeredPlans.ts';
+import { getExamplePlan, getOfferedPlans } from '../../../shared/lib/catalog/catalog.ts';
 import { getBillingStatusResponse, presentBillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleAccountPlan } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';

@@ -12,10 +12,14 @@ import { Invoice } from '../../tables/Invoice.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { type AccountSnapshot, type UnresolvedSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
-import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
+import {
+  type AccountSnapshot,
+  findCustomerAccount,
+  nextSyncVersion,
+  type UnresolvedSnapshot,
+  withAccountLock,
+} from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 
 const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * DAY_MS;
 

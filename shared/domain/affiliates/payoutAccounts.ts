@@ -5,10 +5,9 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
+import { type AccountSnapshot, nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getAffiliate } from './enroll.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 

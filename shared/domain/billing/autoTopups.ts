@@ -9,7 +9,7 @@ import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { withDueGrants } from '../credits/renewDuePeriods.ts';
 import { logProcessorError, trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { nextSyncVersion } from '../payments/accountSnapshot.ts';
 import {
   AUTO_TOPUP_WAIT_TIMEOUT_MS,
   findDueAutoTopups,

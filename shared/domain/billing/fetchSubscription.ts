@@ -12,9 +12,12 @@ import { DAY_MS } from '../../spec/durations.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import type { AccountSnapshot, UnresolvedSnapshot } from '../payments/accountSnapshot.ts';
-import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
+import {
+  type AccountSnapshot,
+  findCustomerAccount,
+  nextSyncVersion,
+  type UnresolvedSnapshot,
+} from '../payments/accountSnapshot.ts';
 import { findPaidPlan } from './planHistory.ts';
 
 /** The state of a subscription at the processor, including its refunds and disputes. */

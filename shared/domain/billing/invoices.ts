@@ -20,8 +20,7 @@ import type { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { type AccountSnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import type { SubscriptionSnapshot } from './fetchSubscription.ts';
 import { getNetCents, getTotalCents } from './topupAmounts.ts';
 

@@ -11,9 +11,8 @@ import type { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { withCustomer } from './customers.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 

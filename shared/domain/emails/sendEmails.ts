@@ -11,7 +11,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Email } from '../../tables/Email.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
-import type { ClaimedEmail } from './claimedEmail.ts';
+import type { ClaimedEmail } from './renderEmail.ts';
 import { isKindEnabled } from './settings.ts';
 
 /**

@@ -9,7 +9,7 @@ import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { buildServiceCaller, type Caller } from '../../accounts/caller.ts';
 import { withVerifiedCredential } from '../../accounts/credentials.ts';
-import { LOCK_ACCOUNTS } from '../../credits/lockAccounts.ts';
+import { LOCK_ACCOUNTS } from '../../credits/ledger.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
