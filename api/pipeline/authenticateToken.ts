@@ -42,7 +42,7 @@ export function describeMetadata(resource: Resource): string {
 }
 
 /** Error for a credential that was sent and is not valid. */
-export function buildInvalidTokenError(resource: Resource, detail: string): ChallengeError {
+function buildInvalidTokenError(resource: Resource, detail: string): ChallengeError {
   return new ChallengeError('invalid_api_key', detail, buildInvalidTokenChallenge(resource));
 }
 

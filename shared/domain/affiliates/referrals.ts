@@ -68,7 +68,7 @@ export async function getReferralMetadata(accountId: number): Promise<Record<str
 }
 
 /** Days for which the hash of a referral's network is kept: more than a year, as reports compare. */
-export const REFERRAL_NETWORK_RETENTION_DAYS = 400;
+const REFERRAL_NETWORK_RETENTION_DAYS = 400;
 
 const PRUNE_NETWORKS = prepared(
   'prune_referral_networks',

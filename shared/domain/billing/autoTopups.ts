@@ -35,7 +35,7 @@ const BALANCE_POLL_INTERVAL_MS = 250;
  * Charges the automatic top-up that a burn has triggered. Does nothing without a recorded trigger, when the balance has
  * recovered, when automatic top-ups are off, or within an hour of the last one.
  */
-export async function chargeTriggeredAutoTopup(accountId: number): Promise<void> {
+async function chargeTriggeredAutoTopup(accountId: number): Promise<void> {
   try {
     const topup = await claimAutoTopup(accountId, null);
     if (topup !== undefined) await settleAutoTopup(topup, chargeAutoTopup);

@@ -1,5 +1,4 @@
 import { raw, type Transaction } from 'objection';
-import { v7 as uuidv7 } from 'uuid';
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
@@ -23,11 +22,7 @@ import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
  * @throws ServiceError subscription_required
  * @throws ServiceError rate_limited while too many top-ups of the account wait for payment.
  */
-export async function startTopupCheckout(
-  accountId: number,
-  amountCents: number,
-  uuid: string = uuidv7(),
-): Promise<CheckoutUrl> {
+export async function startTopupCheckout(accountId: number, amountCents: number, uuid: string): Promise<CheckoutUrl> {
   // Locked, so that concurrent requests are counted one after the other.
   const { account, topup } = await withAccountLock(accountId, async (transaction, locked) => {
     const created = await createTopup(locked, 'manual', amountCents, uuid, { transaction });

@@ -192,11 +192,7 @@ export const RENEW_ACCOUNT_PERIOD = prepared(
  * upgrade just after the end of a month would otherwise be granted for both months.
  * @param until months that start later are not due.
  */
-export async function renewCreditPeriods(
-  transaction: Transaction,
-  account: Account,
-  until: Date = now(),
-): Promise<Account> {
+export async function renewCreditPeriods(transaction: Transaction, account: Account, until: Date): Promise<Account> {
   for (;;) {
     const bindings = { now: now(), until, account: account.id };
     const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings, transaction);
@@ -242,11 +238,7 @@ type PlanEntry = Pick<LedgerEntry, 'entry_type' | 'plan_amount' | 'effect_key'>;
  * of an upgrade, takes back that of a returned one as far as plan credits are left, and repeats what would have expired
  * and rolled over meanwhile. So the plan credits are the same, however late a change is known.
  */
-export async function correctGrants(
-  transaction: Transaction,
-  account: Account,
-  subscription: Subscription,
-): Promise<Account> {
+async function correctGrants(transaction: Transaction, account: Account, subscription: Subscription): Promise<Account> {
   const months = await readMonths(transaction, account, subscription);
   const isCorrect = months.every(({ due, granted }) => due === null || due === granted);
   const current = months.at(-1);

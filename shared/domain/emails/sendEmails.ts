@@ -25,7 +25,7 @@ const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: 6 * HOUR_MS };
 /** Time after which a message is given up. */
 const RETRY_WINDOW_MS = 3 * DAY_MS;
 /** Days for which messages are stored. */
-export const EMAIL_RETENTION_DAYS = 90;
+const EMAIL_RETENTION_DAYS = 90;
 
 const CLAIM_EMAIL = prepared(
   'claim_email',

@@ -15,7 +15,7 @@ import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
 /** Returns APPLICATION_SPENDING_LIMIT, the limit of applications that have not had one; null if it is not set. */
-export function getDefaultApplicationLimit(): CreditLimit | null {
+function getDefaultApplicationLimit(): CreditLimit | null {
   if (config.APPLICATION_SPENDING_LIMIT === undefined) return null;
   const [credits, period] = config.APPLICATION_SPENDING_LIMIT.split('/');
   return { credits: Number(credits), period: period as SpendingPeriod };

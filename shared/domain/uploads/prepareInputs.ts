@@ -213,6 +213,6 @@ export function getSharedUploadUuid(accountId: number, reference: InputReference
 }
 
 /** Error for a parameter. `problem` continues a sentence that begins with its name. */
-export function inputError(field: string, problem: string): ServiceError {
+function inputError(field: string, problem: string): ServiceError {
   return new ServiceError('validation_error', `${field} ${problem}.`, { field });
 }

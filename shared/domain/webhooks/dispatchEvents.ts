@@ -123,7 +123,7 @@ async function recordFailure({ id, uuid, type, attempts }: OutboxEvent, err: unk
 }
 
 /** Days for which dispatched events and their deliveries are kept. */
-export const EVENT_RETENTION_DAYS = 30;
+const EVENT_RETENTION_DAYS = 30;
 
 const PRUNE_EVENTS = prepared(
   'prune_events',

@@ -256,6 +256,6 @@ export async function replaceKeys(
 }
 
 /** Describes an endpoint in the security log. Its path may contain a secret of the receiver. */
-export function describeEndpoint({ url }: Pick<WebhookEndpoint, 'url'>): Record<string, string> {
+function describeEndpoint({ url }: Pick<WebhookEndpoint, 'url'>): Record<string, string> {
   return url === null ? {} : { host: new URL(url).host };
 }

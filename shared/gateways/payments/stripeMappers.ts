@@ -24,7 +24,7 @@ export const TOPUP_TAX_BEHAVIOR = 'exclusive';
 
 /** Metadata keys that link Stripe's objects to rows of this service. */
 export const ACCOUNT_KEY = 'account_uuid';
-export const TOPUP_KEY = 'topup_uuid';
+const TOPUP_KEY = 'topup_uuid';
 export const PAYOUT_KEY = 'payout_uuid';
 
 /** Returns the idempotency key of a customer or a connected account: one per account and per deleted one. */

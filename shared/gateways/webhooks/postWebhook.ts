@@ -193,7 +193,7 @@ interface NetworkError extends Error {
 }
 
 /** Describes an error of an attempt in one or two words. */
-export function describeFailure(error: unknown): string {
+function describeFailure(error: unknown): string {
   const { name, code, syscall, errors } = error as NetworkError;
   // Codes of the resolver overlap with those of connections.
   if (syscall !== undefined && /^(query|getaddrinfo)/.test(syscall)) return 'name not resolved';
@@ -206,7 +206,7 @@ export function describeFailure(error: unknown): string {
 }
 
 /** Parses a `Retry-After` header, in seconds or as a date, up to a day. @returns undefined if it is missing or invalid. */
-export function parseRetryAfterMs(header: string | string[] | undefined): number | undefined {
+function parseRetryAfterMs(header: string | string[] | undefined): number | undefined {
   const value = (Array.isArray(header) ? header[0] : header)?.trim() ?? '';
   const waitMs = /^\d+$/.test(value) ? Number(value) * 1_000 : parseHttpDate(value) - now().getTime();
   return Number.isNaN(waitMs) ? undefined : Math.min(WEBHOOK_RETRY_AFTER_MAX_MS, Math.max(0, waitMs));

@@ -59,7 +59,7 @@ const dispatchLoops = perService(() => new Map<string, DispatchLoop>());
  * Call it when a generation was queued or a slot became free. Resolves when nothing more can be claimed, without
  * waiting for the submits, which may take minutes.
  */
-export async function runDispatchLoop(upstream: string): Promise<void> {
+async function runDispatchLoop(upstream: string): Promise<void> {
   const loop = getDispatchLoop(upstream);
   loop.refetch = true;
   if (loop.isFetching) return;
@@ -106,7 +106,7 @@ async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void>
 }
 
 /** Starts a dispatch pass without waiting for it. After a failure, the sweep enqueues the generations again. */
-export function triggerDispatch(upstream: string): void {
+function triggerDispatch(upstream: string): void {
   runDispatchLoop(upstream).catch((err: unknown) => {
     logger.warn({ err, upstream }, 'dispatch failed; sweep will retry');
   });
