@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { verifyImageStore } from '../shared/gateways/media/inputImages.ts';
-import { verifyPlanPricesAtStart } from '../shared/gateways/payments/verifyPlanPrices.ts';
+import { verifyPlanPricesAtStart } from '../shared/gateways/payments/index.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';

@@ -21,7 +21,7 @@ import { dispatchGenerations } from '../shared/domain/generations/execution/disp
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
 import { runAccountDeletions } from '../shared/domain/privacy/deletionSweep.ts';
-import { revokeExpiredApiKeys } from '../shared/domain/accounts/expiredApiKeys.ts';
+import { revokeExpiredApiKeys } from '../shared/domain/accounts/apiKeys.ts';
 import { runSteps } from '../shared/lib/runSteps.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';

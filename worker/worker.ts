@@ -7,7 +7,7 @@ import { measureModels } from '../shared/domain/generations/execution/modelHealt
 import { waitForInFlight, startDraining, resetDraining, trackInFlight } from '../shared/lib/drain.ts';
 import { failExpired } from '../shared/domain/generations/execution/sweep.ts';
 import { verifyMediaStore } from '../shared/gateways/media/storeOutput.ts';
-import { verifyPlanPricesAtStart } from '../shared/gateways/payments/verifyPlanPrices.ts';
+import { verifyPlanPricesAtStart } from '../shared/gateways/payments/index.ts';
 import { requireUpstreamKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';

@@ -1,6 +1,5 @@
 import type { AuthInfo, RequestId, ServerContext } from '@modelcontextprotocol/server';
-import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { getScopes } from '../../shared/domain/accounts/restrictions.ts';
+import { type Caller, getScopes } from '../../shared/domain/accounts/caller.ts';
 import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
 

@@ -16,7 +16,7 @@ import { SchemaRegistry } from './schemaRegistry.ts';
 import { buildWebhooksObject } from './webhooks.ts';
 
 /** Converts a path of the router to the syntax of OpenAPI. */
-export const toOpenApiPath = (path: string) => path.replaceAll(/:(\w+)/g, '{$1}');
+const toOpenApiPath = (path: string) => path.replaceAll(/:(\w+)/g, '{$1}');
 
 /**
  * Builds the OpenAPI 3.1 document of the REST interface from the endpoints among these routes.

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ERROR_STATUS, type ErrorCode } from '../../shared/spec/errors.ts';
+import type { ErrorCode } from '../../shared/spec/errors.ts';
 
 /** Body of every error response. */
 export const ErrorResponse = Type.Object({
@@ -13,5 +13,3 @@ export const errorResponseFor = (codes: readonly ErrorCode[]) =>
     error: Type.Enum([...codes], { description: 'A stable code to match on' }),
     detail: Type.String({ description: 'A sentence that says what is wrong and what to do; it may change' }),
   });
-
-export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];

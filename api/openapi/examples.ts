@@ -1,5 +1,5 @@
 import { getExampleRequest } from '../../shared/lib/catalog/exampleRequests.ts';
-import { getExamplePlan } from '../../shared/lib/catalog/offeredPlans.ts';
+import { getExamplePlan } from '../../shared/lib/catalog/catalog.ts';
 import { presentAccountPlan } from '../../shared/presenters/billingStatus.ts';
 
 /** Examples that several operations share. */

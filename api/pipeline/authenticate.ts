@@ -1,6 +1,5 @@
-import { SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
+import { SESSION_ENDED_DETAIL, verifyApiKey } from '../../shared/domain/accounts/credentials.ts';
 import type { Caller, KeyCredential } from '../../shared/domain/accounts/caller.ts';
-import { verifyApiKey } from '../../shared/domain/accounts/verifyApiKey.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/signIn/sessions.ts';
 import { readByKey } from '../../shared/domain/generations/read.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';

@@ -1,6 +1,5 @@
-import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { verifyApiKey } from '../../shared/domain/accounts/verifyApiKey.ts';
-import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
+import { type Caller, requireAllowedAddress } from '../../shared/domain/accounts/caller.ts';
+import { verifyApiKey } from '../../shared/domain/accounts/credentials.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { authenticateAccessToken, buildInvalidTokenChallenge, describeMetadata } from './authenticateToken.ts';

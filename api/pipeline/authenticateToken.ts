@@ -1,4 +1,4 @@
-import { APPLICATION_DISCONNECTED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
+import { APPLICATION_DISCONNECTED_DETAIL } from '../../shared/domain/accounts/credentials.ts';
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
@@ -42,7 +42,7 @@ export function describeMetadata(resource: Resource): string {
 }
 
 /** Error for a credential that was sent and is not valid. */
-export function buildInvalidTokenError(resource: Resource, detail: string): ChallengeError {
+function buildInvalidTokenError(resource: Resource, detail: string): ChallengeError {
   return new ChallengeError('invalid_api_key', detail, buildInvalidTokenChallenge(resource));
 }
 

@@ -1,4 +1,4 @@
-import { hashApiKey } from '../../shared/domain/accounts/verifyApiKey.ts';
+import { hashApiKey } from '../../shared/domain/accounts/credentials.ts';
 import type { KeyCredential } from '../../shared/domain/accounts/caller.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';

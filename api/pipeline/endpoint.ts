@@ -29,7 +29,7 @@ export interface SuccessResponse {
 }
 
 /** A request that was parsed. */
-export class EndpointRequest<Body, Query> {
+class EndpointRequest<Body, Query> {
   readonly ctx: Context;
   readonly body: Body;
   readonly query: Query;

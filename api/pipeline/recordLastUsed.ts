@@ -1,5 +1,5 @@
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { recordApiKeyLastUsed } from '../../shared/domain/accounts/verifyApiKey.ts';
+import { recordApiKeyLastUsed } from '../../shared/domain/accounts/credentials.ts';
 import { recordSessionLastUsed } from '../../shared/domain/signIn/sessions.ts';
 import { createLruCache } from '../../shared/lib/lruCache.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';

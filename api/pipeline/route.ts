@@ -1,4 +1,4 @@
-import type { RequiredAccess } from '../../shared/domain/accounts/restrictions.ts';
+import type { RequiredAccess } from '../../shared/domain/accounts/caller.ts';
 import type { StaffPermission } from '../../shared/spec/staff.ts';
 import type { Context, Handler } from '../context.ts';
 import type { RateClass } from './rateLimit.ts';

@@ -1,6 +1,5 @@
-import type { Caller } from '../../shared/domain/accounts/caller.ts';
+import { type Caller, requireAllowedAddress } from '../../shared/domain/accounts/caller.ts';
 import { signInNotRecentError } from '../../shared/domain/signIn/recentSignIn.ts';
-import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';

@@ -1,5 +1,4 @@
-import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { getScopes, type RequiredAccess, requireAccess } from '../../shared/domain/accounts/restrictions.ts';
+import { type Caller, getScopes, requireAccess, type RequiredAccess } from '../../shared/domain/accounts/caller.ts';
 import type { Resource } from '../../shared/domain/oauth/resources.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.ts';

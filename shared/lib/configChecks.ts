@@ -1,7 +1,7 @@
 import { validateBrandSettings } from './brandSettings.ts';
 import type { Environment } from './configVariables.ts';
 import { validateMetricsSettings } from './listenSettings.ts';
-import { parseMailAddress } from './mailAddress.ts';
+import { parseMailAddress } from './email.ts';
 import { parseRedisAddress } from './redisAddress.ts';
 import { validateSignInSettings } from './signInSettings.ts';
 import { canParseUrl } from './canParseUrl.ts';

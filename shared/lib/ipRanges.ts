@@ -13,7 +13,7 @@ export function parseClientAddress(text: string): Address | null {
 }
 
 /** Forms of an address range, for error details: "must be ...". */
-export const IP_RANGE_FORM = 'an IP address (192.0.2.7) or a range in CIDR notation (192.0.2.0/24, 2001:db8::/32)';
+const IP_RANGE_FORM = 'an IP address (192.0.2.7) or a range in CIDR notation (192.0.2.0/24, 2001:db8::/32)';
 
 /**
  * Parses an address or a range in CIDR notation.

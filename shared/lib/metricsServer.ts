@@ -1,13 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import pRetry from 'p-retry';
 import { config, ConfigError } from './config.ts';
-import { listenWithRetry } from './listenWithRetry.ts';
+import './database/poolMetrics.ts';
 import { logger } from './logger.ts';
 import { collectProcessMetrics, metricsRegistry } from './metrics.ts';
 import { sha256 } from './secrets.ts';
 import { perService } from './serviceScope.ts';
-import './database/poolMetrics.ts';
 
 const state = perService(() => ({ server: undefined as Server | undefined }));
 
@@ -68,4 +69,22 @@ export function stopMetricsServer(): void {
   const { server } = state();
   server?.close();
   server?.closeAllConnections();
+}
+
+/**
+ * Listens on a port. Retries for 3 s while the port is in use: the process that this one replaces may still be stopping.
+ * @throws Error of the last attempt.
+ */
+async function listenWithRetry(server: Server, port: number | undefined, host: string): Promise<void> {
+  const listen = () => {
+    server.listen(port, host);
+    return once(server, 'listening');
+  };
+  await pRetry(listen, {
+    retries: Number.POSITIVE_INFINITY,
+    maxRetryTime: 3_000,
+    minTimeout: 100,
+    factor: 1,
+    shouldRetry: ({ error }) => (error as NodeJS.ErrnoException).code === 'EADDRINUSE',
+  });
 }

@@ -46,7 +46,7 @@ export function getQueue(name: QueueName): Queue {
 }
 
 /** Adds a job to its queue. Rejects immediately while Redis is unavailable. */
-export async function enqueue<Name extends JobName>(name: Name, payload: Payload<Name>, delayMs = 0): Promise<void> {
+async function enqueue<Name extends JobName>(name: Name, payload: Payload<Name>, delayMs = 0): Promise<void> {
   const definition = getJobDefinition(name);
   const { queue } = definition;
   const attributes = { 'messaging.system': 'bullmq', 'messaging.destination.name': queue };

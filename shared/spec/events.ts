@@ -20,7 +20,7 @@ export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 export const WEBHOOK_TEST_TYPE = 'webhook.test';
 
 /** Types of events that only e-mail follows from. */
-export const EMAIL_EVENT_TYPES = [
+const EMAIL_EVENT_TYPES = [
   'auto_topup.disabled',
   'payment.failed',
   'renewal.upcoming',

@@ -25,7 +25,7 @@ export type KeyScope = keyof typeof KEY_SCOPES;
 export const ALL_KEY_SCOPES = Object.keys(KEY_SCOPES) as KeyScope[];
 
 /** OAuth error codes of this service, with their HTTP statuses (RFC 6749, 7009, 7591, 8707). */
-export const OAUTH_ERROR_STATUS = {
+const OAUTH_ERROR_STATUS = {
   invalid_request: 400,
   invalid_client: 401,
   invalid_grant: 400,

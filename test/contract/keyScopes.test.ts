@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { getRequiredAccess } from '../../api/pipeline/route.ts';
-import type { RequiredAccess } from '../../shared/domain/accounts/restrictions.ts';
+import type { RequiredAccess } from '../../shared/domain/accounts/caller.ts';
 import { type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';

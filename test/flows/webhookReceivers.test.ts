@@ -8,8 +8,12 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { waitUntil } from '../../dev/local/servers/processes.ts';
-import { generateSigningKeys, parsePrivateKey, parseSecret } from '../../shared/domain/webhooks/signingKeys.ts';
-import { signWebhook } from '../../shared/domain/webhooks/signature.ts';
+import {
+  generateSigningKeys,
+  parsePrivateKey,
+  parseSecret,
+  signWebhook,
+} from '../../shared/domain/webhooks/signingKeys.ts';
 import { appendRunEvent } from '../harness/runEvents.ts';
 
 const DOCUMENT = new URL('../../docs/webhooks.md', import.meta.url);

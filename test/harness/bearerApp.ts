@@ -5,7 +5,7 @@ import Koa from 'koa';
 import type { State } from '../../api/context.ts';
 import { handleErrors } from '../../api/pipeline/errors.ts';
 import { requestLog } from '../../api/pipeline/requestLog.ts';
-import { getScopes } from '../../shared/domain/accounts/restrictions.ts';
+import { getScopes } from '../../shared/domain/accounts/caller.ts';
 import { authenticateBearer } from '../../api/pipeline/authenticateBearer.ts';
 import { requireScope } from '../../api/pipeline/scopes.ts';
 

@@ -6,11 +6,8 @@ import {
   type ProcessorSubscription,
   type TopupOrder,
 } from '../../shared/gateways/payments/paymentProcessor.ts';
-import {
-  createStripeProcessor,
-  type StripeOptions,
-  type StripeProcessor,
-} from '../../shared/gateways/payments/stripeProcessor.ts';
+import type { StripeOptions } from '../../shared/gateways/payments/stripeClient.ts';
+import { createStripeProcessor, type StripeProcessor } from '../../shared/gateways/payments/stripeProcessor.ts';
 import { DEFAULT_PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 import { getId } from '../fakes/stripe/store.ts';
@@ -93,7 +90,16 @@ export function createProcessor(fake: FakeStripe, options: Partial<StripeOptions
   const { secretKey, webhookSecret, url: apiBase } = fake;
   const { lite, starter, pro, studio } = fake.prices;
   const prices = { lite: [lite], starter: [starter], pro: [pro, 'price_before'], studio: [studio] };
-  return createStripeProcessor({ secretKey, webhookSecret, prices, plans: DEFAULT_PLANS, apiBase, ...options });
+  return createStripeProcessor({
+    secretKey,
+    webhookSecret,
+    prices,
+    plans: DEFAULT_PLANS,
+    apiBase,
+    collectsTax: false,
+    acceptsPromotionCodes: false,
+    ...options,
+  });
 }
 
 /** Returns the charge that paid the latest invoice of a subscription. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recordAccepted } from '../../shared/domain/generations/execution/submitResult.ts';
+import { recordAccepted } from '../../shared/domain/generations/execution/submit.ts';
 import { type TestService, eventually, startTestService } from '../harness/testService.ts';
 
 describe('a generation that succeeds at its deadline', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
+import { EVENT_TYPES } from '../../shared/gateways/payments/webhooks.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type Callback, sendCallback } from '../../dev/sampleUpstream/callbacks.ts';
 import { listUpstreamsWithCallbacks } from '../../shared/domain/generations/execution/pollPace.ts';
-import { recordAccepted } from '../../shared/domain/generations/execution/submitResult.ts';
+import { recordAccepted } from '../../shared/domain/generations/execution/submit.ts';
 import { REFRESH_INTERVAL_MS } from '../../shared/spec/limits.ts';
 import { FakeUpstream, type UpstreamJob } from '../fakes/fakeUpstream.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';

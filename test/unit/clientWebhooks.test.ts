@@ -6,8 +6,8 @@ import {
   parsePrivateKey,
   parseSecret,
   type SigningKeys,
+  signWebhook,
 } from '../../shared/domain/webhooks/signingKeys.ts';
-import { signWebhook } from '../../shared/domain/webhooks/signature.ts';
 
 const BODY = JSON.stringify({ type: 'generation.succeeded', data: { prompt: 'a lighthouse – 灯台 🗼' } });
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { commissionAmountCents } from '../../shared/domain/affiliates/commissionAmount.ts';
-import { parseReferralCode, generateReferralCode } from '../../shared/domain/affiliates/referralCodes.ts';
-import { normalizeEmail } from '../../shared/domain/affiliates/normalizeEmail.ts';
+import { commissionAmountCents } from '../../shared/domain/affiliates/commissions.ts';
+import { generateReferralCode, normalizeEmail, parseReferralCode } from '../../shared/domain/affiliates/referrals.ts';
 
 const computeCommission = (paidCents: number, netCents = paidCents, reversedCents = 0) =>
   commissionAmountCents({ paidCents, netCents, reversedCents });

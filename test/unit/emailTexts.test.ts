@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
-import type { ClaimedEmail } from '../../shared/domain/emails/claimedEmail.ts';
-import { renderEmail } from '../../shared/domain/emails/renderEmail.ts';
+import { type ClaimedEmail, renderEmail } from '../../shared/domain/emails/renderEmail.ts';
 import { EMAIL_TEXTS, getEmailTexts } from '../../shared/domain/emails/texts/index.ts';
 import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
 import { EXAMPLE_PARAMS } from '../harness/emails.ts';

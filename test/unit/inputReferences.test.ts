@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { getSharedUploadUuid, parseInputReference } from '../../shared/domain/uploads/inputReferences.ts';
-import { parseInputs } from '../../shared/domain/uploads/prepareInputs.ts';
+import { getSharedUploadUuid, parseInputReference, parseInputs } from '../../shared/domain/uploads/prepareInputs.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { PNG } from '../fakes/misbehave.ts';
 

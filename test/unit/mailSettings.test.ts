@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { toMailError } from '../../shared/gateways/mail/mailError.ts';
 import { sendMail } from '../../shared/gateways/mail/mailTransport.ts';
-import { parseMailAddress } from '../../shared/lib/mailAddress.ts';
+import { parseMailAddress } from '../../shared/lib/email.ts';
 import { parseConfig } from '../../shared/lib/config.ts';
 import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { FakeSmtpServer } from '../fakes/smtpServer.ts';

@@ -11,9 +11,9 @@ import { expect } from 'chai';
 import {
   createWebhookConnections,
   IDLE_CONNECTIONS_MAX,
+  postWebhook,
   type WebhookConnections,
-} from '../../shared/gateways/webhooks/connections.ts';
-import { postWebhook } from '../../shared/gateways/webhooks/postWebhook.ts';
+} from '../../shared/gateways/webhooks/postWebhook.ts';
 import { createPublicLookup } from '../../shared/lib/ssrfGuard.ts';
 import { NameServer } from '../fakes/nameServer.ts';
 import { createCertificates } from '../harness/certificates.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { buildCallbackToken, parseCallbackToken } from '../../shared/domain/generations/execution/callbackAddress.ts';
+import { buildCallbackToken, parseCallbackToken } from '../../shared/domain/generations/execution/callbacks.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
 const SECRET_KEY = '0123456789abcdef0123456789abcdef';

@@ -8,12 +8,12 @@ import {
   openSigningKeys,
   parsePrivateKey,
   parseSecret,
+  sealKeys,
   type SigningKey,
   type SigningKeys,
+  signWebhook,
   type StoredKeys,
-  sealKeys,
 } from '../../shared/domain/webhooks/signingKeys.ts';
-import { signWebhook } from '../../shared/domain/webhooks/signature.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
 const UUID = '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69';

@@ -1,11 +1,10 @@
 import Type from 'typebox';
 import { getAutoTopupSettings, updateAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
-import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
+import { openCustomerPortal, startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { listInvoices } from '../../../shared/domain/billing/invoices.ts';
-import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
-import { getExamplePlan, getOfferedPlans } from '../../../shared/lib/catalog/offeredPlans.ts';
+import { getExamplePlan, getOfferedPlans } from '../../../shared/lib/catalog/catalog.ts';
 import { getBillingStatusResponse, presentBillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleAccountPlan } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
-import { getOfferedPlans } from '../../../shared/lib/catalog/offeredPlans.ts';
+import { getOfferedPlans } from '../../../shared/lib/catalog/catalog.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { NO_OTHER_FIELDS, textOrNull, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 

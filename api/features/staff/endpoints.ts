@@ -1,6 +1,6 @@
 import { getStaffMetrics } from '../../../shared/domain/platform/staffMetrics.ts';
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
-import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
+import { getExamplePlan } from '../../../shared/lib/catalog/catalog.ts';
 import { EXAMPLE_TIMESTAMP } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';

@@ -61,7 +61,7 @@ export function parseDeliveryFilter(parameters: Parameters): { status?: Delivery
 }
 
 /** Returns the filters of the deliveries of a webhook endpoint as a query, for the links to its other pages. */
-export const buildDeliveryQuery = (parameters: Parameters): string =>
+const buildDeliveryQuery = (parameters: Parameters): string =>
   buildFilterQuery(parameters, Object.keys(DELIVERY_FILTERS));
 
 const ModeQuery = Type.Object({

@@ -1,4 +1,4 @@
-import { SESSION_ENDED_DETAIL, SESSION_ENDED_MEANWHILE_DETAIL } from '../../../shared/domain/accounts/accounts.ts';
+import { SESSION_ENDED_DETAIL, SESSION_ENDED_MEANWHILE_DETAIL } from '../../../shared/domain/accounts/credentials.ts';
 import { type HttpReply, recordRequest, reportInternalError, sendHttp } from './httpClient.ts';
 import { reportViolation, type Step } from './clientState.ts';
 

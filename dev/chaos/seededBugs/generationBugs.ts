@@ -136,7 +136,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a recorded submit whose response was lost counts as late, and its run is canceled',
     changes: [
       {
-        file: 'shared/domain/generations/execution/submitResult.ts',
+        file: 'shared/domain/generations/execution/submit.ts',
         within: 'RECORD_ACCEPTED',
         find: "AND (($g.status = 'queued' AND $g.upstream_handle IS NULL) OR ($g.upstream_handle = $r.handle AND $g.upstream = $r.upstream))",
         replace: "AND $g.status = 'queued' AND $g.upstream_handle IS NULL",
@@ -148,12 +148,12 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a revoked key is still accepted',
     changes: [
       {
-        file: 'shared/domain/accounts/verifyApiKey.ts',
+        file: 'shared/domain/accounts/credentials.ts',
         find: "'(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)'",
         replace: "'true'",
       },
       {
-        file: 'shared/domain/accounts/verifyApiKey.ts',
+        file: 'shared/domain/accounts/credentials.ts',
         find: "'hasExpired', k.revoked_at IS NOT NULL OR k.expires_at <= :now",
         replace: "'hasExpired', k.expires_at <= :now",
       },

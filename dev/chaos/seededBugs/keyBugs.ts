@@ -50,7 +50,7 @@ export const KEY_BUGS: readonly SeededBug[] = [
     name: 'an expired key creates until it is revoked',
     changes: [
       {
-        file: 'shared/domain/accounts/verifyApiKey.ts',
+        file: 'shared/domain/accounts/credentials.ts',
         within: 'buildKeyCaller',
         find: 'if ($owner.options?.hasExpired === true) throw keyExpiredError($owner.options.expiresAt);',
         replace: 'void keyExpiredError;',

@@ -38,7 +38,7 @@ export const SUBSCRIPTION_BUGS: readonly SeededBug[] = [
     name: 'the difference in credits of an upgrade is not granted',
     changes: [
       {
-        file: 'shared/domain/credits/correctGrants.ts',
+        file: 'shared/domain/credits/periods.ts',
         within: 'correctGrants',
         find: 'if ($isCorrect || $current === undefined) return $account',
         replace: 'if ($isCorrect || $current === undefined || $current.granted > 0) return $account',

@@ -1,7 +1,6 @@
 import { join, relative } from 'node:path';
-import { parseCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import { getExamplePlan, parseCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
-import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import type { Config } from '../../../shared/lib/config.ts';
 
 /** One line of the summary: name, version, address and origin. */

@@ -1,33 +1,16 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
-import { assertNotDeleting } from './assertNotDeleting.ts';
-import type { Caller } from './caller.ts';
 
-export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';
-
-/** Builds the error for every use of a credential of a suspended account. */
-export function accountSuspendedError(): ServiceError {
-  return new ServiceError('account_suspended', ACCOUNT_SUSPENDED_DETAIL);
-}
-
-export const APPLICATION_DISCONNECTED_DETAIL = 'The application was disconnected from the account: connect it again.';
-
-export const UNKNOWN_KEY_DETAIL = 'The API key is unknown or revoked.';
-
-export const SESSION_ENDED_DETAIL = 'The session has ended: sign in again.';
-
-export const SESSION_ENDED_MEANWHILE_DETAIL =
-  'The session ended while the request ran. Nothing was created or changed: sign in again.';
-
-/** Builds the error for a key that is not valid, or a session or an application that was ended while its request ran. */
-export function invalidCredentialError({ credential: { kind } }: Pick<Caller, 'credential'>): ServiceError {
-  const details = {
-    key: UNKNOWN_KEY_DETAIL,
-    session: SESSION_ENDED_DETAIL,
-    token: APPLICATION_DISCONNECTED_DETAIL,
-    service: UNKNOWN_KEY_DETAIL,
-  };
-  return new ServiceError('invalid_api_key', details[kind]);
+/**
+ * Rejects what an account that is being deleted must not start.
+ * @param field field of the request that the error names, if any.
+ * @throws ServiceError validation_error
+ */
+export function assertNotDeleting({ deletion_requested_at }: Account, field?: string): void {
+  if (deletion_requested_at === null) return;
+  const sentence = 'account is being deleted. Undo the deletion on the account page first.';
+  if (field === undefined) throw new ServiceError('validation_error', `The ${sentence}`);
+  throw new ServiceError('validation_error', `${field}: the ${sentence}`, { field });
 }
 
 /** Profile fields that the account owner can set. */

@@ -1,11 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
+import { INSTANT_FORM, parseInstant } from '../../lib/instant.ts';
+import { parseIpRange } from '../../lib/ipRanges.ts';
+import { listBriefly } from '../../lib/listBriefly.ts';
+import { logger } from '../../lib/logger.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, PAGE_SIZE } from '../../spec/limits.ts';
+import { ALL_KEY_SCOPES, type KeyScope } from '../../spec/oauth.ts';
 import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
@@ -14,10 +21,16 @@ import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingL
 import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
+import { assertNotDeleting } from './accounts.ts';
 import type { Caller } from './caller.ts';
-import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
-import { assertCredentialUnchanged, lockAccountOfCaller } from './credentialChanges.ts';
-import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { assertCredentialUnchanged, lockAccountOfCaller } from './credentials.ts';
+import {
+  describeOrigin,
+  recordSecurityEvent,
+  type RequestOrigin,
+  type SecurityEventInput,
+  SERVICE_ORIGIN,
+} from './securityEvents.ts';
 import { makesKeysWithoutStaffRights } from './staffRights.ts';
 import { ensureTestAccount, lockTestAccount, requireTestMode } from './testAccounts.ts';
 
@@ -28,6 +41,21 @@ export interface CreatedApiKey {
   /** Spending limit, if it has one. */
   limit: SpendingLimitState | null;
 }
+
+/** Options of an API key in a request. Null: without the option. Undefined: not in the request. */
+interface KeyOptionsInput {
+  scopes?: readonly KeyScope[] | null;
+  /** A date, or a time with its zone. */
+  expires_at?: string | null;
+  allowed_models?: readonly string[] | null;
+  /** Addresses, or ranges in CIDR notation. */
+  allowed_ips?: readonly string[] | null;
+}
+
+/** Options of an API key as they are stored. */
+type KeyOptions = Pick<ApiKey, 'scopes' | 'expires_at' | 'allowed_models' | 'allowed_ips'>;
+
+const NO_KEY_OPTIONS: KeyOptions = { scopes: null, expires_at: null, allowed_models: null, allowed_ips: null };
 
 /** A key to create: its name, and the options that restrict it. */
 export interface NewApiKey extends KeyOptionsInput {
@@ -90,13 +118,7 @@ export async function createApiKey(
       ...options,
     });
     const details = describeKey(row);
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'key_created',
-      origin,
-      details,
-      subject: { key: row.uuid },
-    });
+    await recordKeyEvent(transaction, 'key_created', row, origin, details);
     await recordEvent(transaction, {
       accountId,
       type: 'key.created',
@@ -113,16 +135,24 @@ export async function createApiKey(
 
 async function explainRejectedKey(transaction: Transaction, accountId: number): Promise<ServiceError> {
   const account = await Account.query(transaction).findById(accountId).throwIfNotFound();
-  const detail =
-    account.deletion_requested_at === null
-      ? `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`
-      : 'name: the account is being deleted. Undo the deletion on the account page first.';
+  assertNotDeleting(account, 'name');
+  const detail = `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`;
   return new ServiceError('validation_error', detail, { field: 'name' });
 }
 
 /** Describes a key in the security log. */
 function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string } {
   return { name, prefix };
+}
+
+function recordKeyEvent(
+  transaction: Transaction,
+  event: 'key_created' | 'key_changed' | 'key_revoked',
+  { account_id: accountId, uuid: key }: ApiKey,
+  origin: RequestOrigin,
+  details: SecurityEventInput['details'],
+): Promise<void> {
+  return recordSecurityEvent(transaction, { accountId, event, origin, details, subject: { key } });
 }
 
 /** Lists the keys of an account, newest first, including revoked ones. */
@@ -188,13 +218,7 @@ export async function updateApiKey(
     });
     await lockTestAccount(transaction, accountId);
     const details = { ...describeKey(updated), changed: changed.join(', ') };
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'key_changed',
-      origin,
-      details,
-      subject: { key: uuid },
-    });
+    await recordKeyEvent(transaction, 'key_changed', key, origin, details);
     return updated;
   });
 }
@@ -256,14 +280,96 @@ export async function revokeApiKey(
     await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
     await lockTestAccount(transaction, accountId);
     const details = describeKey(key);
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'key_revoked',
-      origin,
-      details,
-      subject: { key: uuid },
-    });
+    await recordKeyEvent(transaction, 'key_revoked', key, origin, details);
     await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
     await onRevoked(transaction, key);
   });
+}
+
+/** Number of keys that one run revokes. The next run continues. */
+const BATCH_SIZE = 500;
+
+/**
+ * Revokes API keys that have expired, so that they no longer count toward the maximum of their account. Requests reject
+ * them from their expiry on. A key whose expiry is moved meanwhile stays active.
+ * @throws Error of the first key that could not be revoked, after the others were.
+ */
+export async function revokeExpiredApiKeys(): Promise<void> {
+  const expiredBy = now();
+  const keys = await ApiKey.query()
+    .whereNull('revoked_at')
+    .where('expires_at', '<=', expiredBy)
+    .orderBy('expires_at')
+    .limit(BATCH_SIZE)
+    .select('account_id', 'uuid');
+  const errors: unknown[] = [];
+  for (const { account_id: accountId, uuid } of keys) {
+    try {
+      await revokeApiKey(accountId, uuid, { expiredBy });
+    } catch (err) {
+      logger.warn({ err, accountId, key: uuid }, 'expired API key not revoked; next run will retry');
+      errors.push(err);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
+/**
+ * Parses the options of a request.
+ * @param stored options of the key until now. Those that the request does not contain are not part of the result.
+ * @throws ServiceError validation_error
+ */
+function parseKeyOptions(input: KeyOptionsInput, stored = NO_KEY_OPTIONS): Partial<KeyOptions> {
+  const { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips } = input;
+  return {
+    ...(scopes === undefined ? {} : { scopes: scopes && ALL_KEY_SCOPES.filter((scope) => scopes.includes(scope)) }),
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt === null ? null : parseExpiry(expiresAt) }),
+    ...(models === undefined ? {} : { allowed_models: models && parseModels(models, stored.allowed_models ?? []) }),
+    ...(ips === undefined ? {} : { allowed_ips: ips && parseRanges(ips) }),
+  };
+}
+
+/** Lists the names of the options that differ from those of a key. */
+function listChangedOptions(stored: KeyOptions, options: Partial<KeyOptions>): string[] {
+  const names = Object.keys(options) as (keyof KeyOptions)[];
+  return names.filter((name) => !isDeepStrictEqual(stored[name], options[name]));
+}
+
+function parseExpiry(text: string): Date {
+  const expiresAt = parseInstant(text);
+  if (expiresAt === null) throw invalidOptionError('expires_at', ` must be ${INSTANT_FORM}.`);
+  if (expiresAt <= now()) throw invalidOptionError('expires_at', ' must be in the future.');
+  return expiresAt;
+}
+
+/** @param kept models that the key has. They may have been removed from the catalog. */
+function parseModels(slugs: readonly string[], kept: readonly string[]): string[] {
+  const { models, modelsBySlug } = getCatalog();
+  const unknown = slugs.find((slug) => !modelsBySlug.has(slug) && !kept.includes(slug));
+  if (unknown !== undefined) {
+    const listed = models.flatMap(({ slug, hidden }) => (hidden ? [] : [slug]));
+    throw invalidOptionError(
+      'allowed_models',
+      `: ${quote(unknown)} is not a model. The models are: ${listBriefly(listed)}.`,
+    );
+  }
+  return [...new Set(slugs)];
+}
+
+function parseRanges(texts: readonly string[]): string[] {
+  const ranges = texts.map((text) => {
+    const parsed = parseIpRange(text);
+    if ('range' in parsed) return parsed.range;
+    throw invalidOptionError('allowed_ips', `: ${quote(text)} ${parsed.problem}.`);
+  });
+  return [...new Set(ranges)];
+}
+
+/** Quotes a value of a request in a form that an error detail can repeat. */
+function quote(text: string): string {
+  return `“${text.slice(0, 64).toWellFormed().replaceAll('\u0000', '\uFFFD')}”`;
+}
+
+function invalidOptionError(field: string, problem: string): ServiceError {
+  return new ServiceError('validation_error', `${field}${problem}`, { field });
 }

@@ -2,12 +2,11 @@ import { ApiKey } from '../../tables/ApiKey.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
-import { API_KEY_INVARIANTS } from './invariants.ts';
+import { ACCOUNT_INVARIANTS } from './invariants.ts';
 import { pruneSecurityEvents } from './securityEvents.ts';
-import { TEST_ACCOUNT_INVARIANTS } from './testAccountInvariants.ts';
 
 export const ACCOUNTS: DomainFeature = {
-  invariants: [...API_KEY_INVARIANTS, ...TEST_ACCOUNT_INVARIANTS],
+  invariants: ACCOUNT_INVARIANTS,
   exportLists: [
     listTable('api_keys', 'number', [
       'uuid',

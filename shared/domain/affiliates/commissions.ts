@@ -3,7 +3,8 @@ import { type PaidInvoice, processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
-import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
@@ -11,12 +12,14 @@ import { Invoice } from '../../tables/Invoice.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { type AccountSnapshot, type UnresolvedSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
+import {
+  type AccountSnapshot,
+  findCustomerAccount,
+  nextSyncVersion,
+  type UnresolvedSnapshot,
+  withAccountLock,
+} from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
-import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
-import { type InvoiceAmounts, commissionAmountCents } from './commissionAmount.ts';
-import { DAY_MS } from '../../spec/durations.ts';
 
 const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * DAY_MS;
 
@@ -214,4 +217,24 @@ async function upsertCommission(transaction: Transaction, referral: Referral, pa
       payable_at: payableAt.toISOString(),
     },
   });
+}
+
+/** The money of one invoice, in cents. */
+interface InvoiceAmounts {
+  paidCents: number;
+  /** The part of the paid amount that is not tax. */
+  netCents: number;
+  /** The part of the paid amount that was refunded, or is disputed and not won back. */
+  reversedCents: number;
+}
+
+/**
+ * Returns an affiliate's share of an invoice: 30 % of its net amount, in proportion to the part of the payment that was
+ * not reversed (spec: What the service does, 6). Rounded down to whole cents.
+ */
+export function commissionAmountCents({ paidCents, netCents, reversedCents }: InvoiceAmounts): number {
+  if (paidCents <= 0) return 0;
+  const kept = BigInt(Math.max(0, paidCents - reversedCents));
+  // The product of three amounts may exceed the integers that a number represents exactly.
+  return Number((BigInt(netCents) * BigInt(COMMISSION_PERCENT) * kept) / (100n * BigInt(paidCents)));
 }

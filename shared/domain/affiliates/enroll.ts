@@ -3,8 +3,8 @@ import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
-import { generateReferralCode } from './referralCodes.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
+import { generateReferralCode } from './referrals.ts';
 
 /**
  * Enrolls an account as an affiliate. An account that is enrolled already keeps its code.

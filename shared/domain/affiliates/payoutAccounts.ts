@@ -5,15 +5,14 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { type AccountSnapshot, nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getAffiliate } from './enroll.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 
 /** Pages that the processor returns an affiliate to after onboarding, or when the onboarding link has expired. */
-export const ONBOARDING_PATHS = { returned: '/account/payouts/returned', refresh: '/account/payouts/again' };
+const ONBOARDING_PATHS = { returned: '/account/payouts/returned', refresh: '/account/payouts/again' };
 
 /** Shown when the processor rejects a request: Connect may not be enabled, which only the operator can fix. */
 const REJECTED_DETAIL = 'Payouts cannot be set up at the moment. Try again later, or contact support.';

@@ -3,14 +3,13 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
+import { randomCharacters } from '../../lib/secrets.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { REFERRAL_WINDOW_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { countReferralClick } from './referralClicks.ts';
-import { parseReferralCode } from './referralCodes.ts';
-import { normalizeEmail } from './normalizeEmail.ts';
-import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 export const REFERRAL_WINDOW_MS = REFERRAL_WINDOW_DAYS * DAY_MS;
 
@@ -69,7 +68,7 @@ export async function getReferralMetadata(accountId: number): Promise<Record<str
 }
 
 /** Days for which the hash of a referral's network is kept: more than a year, as reports compare. */
-export const REFERRAL_NETWORK_RETENTION_DAYS = 400;
+const REFERRAL_NETWORK_RETENTION_DAYS = 400;
 
 const PRUNE_NETWORKS = prepared(
   'prune_referral_networks',
@@ -82,4 +81,28 @@ const PRUNE_NETWORKS = prepared(
 /** Removes the hashes of networks from referrals after their retention. */
 export async function pruneReferralNetworks(): Promise<void> {
   await runInBatches(PRUNE_NETWORKS, { before: addMilliseconds(now(), -REFERRAL_NETWORK_RETENTION_DAYS * DAY_MS) });
+}
+
+/** Returns the mailbox that an address delivers to: many providers ignore a plus and everything after it. */
+export function normalizeEmail(email: string): string {
+  const at = email.lastIndexOf('@');
+  const [name, host] = [email.slice(0, at).toLowerCase(), email.slice(at + 1).toLowerCase()];
+  const plain = name.split('+')[0] as string;
+  const isGoogle = host === 'gmail.com' || host === 'googlemail.com';
+  return isGoogle ? `${plain.replaceAll('.', '')}@gmail.com` : `${plain}@${host}`;
+}
+
+/** Without characters that are easily confused, and without vowels, so that codes do not form words. */
+const CODE_ALPHABET = 'bcdfghjkmnpqrstvwxyz23456789';
+const CODE_LENGTH = 12;
+
+/** Generates a referral code of 12 characters, about 57 bits, which cannot be guessed. */
+export function generateReferralCode(): string {
+  return randomCharacters(CODE_ALPHABET, CODE_LENGTH);
+}
+
+/** Returns a typed or pasted code as it is stored; null if it is not a valid code. */
+export function parseReferralCode(text: string): string | null {
+  const code = text.toLowerCase();
+  return /^[a-z0-9]{12}$/.test(code) ? code : null;
 }

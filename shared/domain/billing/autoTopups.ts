@@ -9,7 +9,7 @@ import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { withDueGrants } from '../credits/renewDuePeriods.ts';
 import { logProcessorError, trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { nextSyncVersion } from '../payments/accountSnapshot.ts';
 import {
   AUTO_TOPUP_WAIT_TIMEOUT_MS,
   findDueAutoTopups,
@@ -35,7 +35,7 @@ const BALANCE_POLL_INTERVAL_MS = 250;
  * Charges the automatic top-up that a burn has triggered. Does nothing without a recorded trigger, when the balance has
  * recovered, when automatic top-ups are off, or within an hour of the last one.
  */
-export async function chargeTriggeredAutoTopup(accountId: number): Promise<void> {
+async function chargeTriggeredAutoTopup(accountId: number): Promise<void> {
   try {
     const topup = await claimAutoTopup(accountId, null);
     if (topup !== undefined) await settleAutoTopup(topup, chargeAutoTopup);

@@ -1,19 +1,25 @@
+import { v7 as uuidv7 } from 'uuid';
+import { processor, PROCESSOR_NAME, ProcessorError } from '../../gateways/payments/index.ts';
+import { addMonths } from '../../lib/calendar.ts';
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
-import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
+import { recordSimulatedCommission } from '../affiliates/commissions.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
-import { mapProcessorErrors } from '../payments/processorErrors.ts';
-import { activateSimulatedPlan } from './activateSimulatedPlan.ts';
-import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
-import { withCustomer } from './customers.ts';
-import { openCustomerPortal } from './portal.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
+import { mapProcessorErrors } from '../payments/processorErrors.ts';
+import { type CheckoutUrl, getCheckoutReturnUrls } from './topups.ts';
+import { withCustomer } from './customers.ts';
+import { recordSimulatedInvoice } from './invoices.ts';
+import { recordPlanChange } from './planHistory.ts';
+import { changeSubscription } from './recordSubscriptionChange.ts';
+import { continueSubscription, endSubscription, startSubscription } from './subscriptions.ts';
 import { recordPortalPage } from './syncPurchases.ts';
 import { syncSubscription } from './syncSubscription.ts';
 
@@ -106,4 +112,58 @@ async function startPlanChange(slug: PlanSlug, account: Account, current: Subscr
     logger.warn({ err, accountId: account.id }, 'plan change not available; opening the portal instead');
     return openCustomerPortal(account.id);
   }
+}
+
+/**
+ * Activates a plan whose payment is simulated and grants its first month's credits, or switches to it.
+ * @throws ServiceError validation_error if the account is already on that plan.
+ */
+async function activateSimulatedPlan(accountId: number, slug: PlanSlug): Promise<void> {
+  const plan = getPlanBySlug(slug);
+  await changeSubscription(accountId, async (transaction, account) => {
+    const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
+    if (current !== undefined && current.current_period_end > now()) {
+      if (current.plan_slug === slug) {
+        throw new ServiceError('validation_error', `plan: the account is on the ${plan.name} plan already.`, {
+          field: 'plan',
+        });
+      }
+      await recordPlanChange(transaction, current, { plan: slug, until: current.paid_until });
+      const changed = await current.$query(transaction).patchAndFetch({ plan_slug: slug });
+      await continueSubscription(transaction, account, changed);
+      return;
+    }
+    const unsubscribed = current === undefined ? account : await endSubscription(transaction, account, current);
+    const startedAt = now();
+    const paidUntil = addMonths(startedAt, 12);
+    const subscription = await Subscription.query(transaction).insertAndFetch({
+      uuid: uuidv7(),
+      account_id: accountId,
+      plan_slug: slug,
+      status: 'active',
+      processor: PROCESSOR_NAME,
+      started_at: startedAt,
+      current_period_end: paidUntil,
+      paid_until: paidUntil,
+      activated_at: startedAt,
+      created_at: startedAt,
+    });
+    await recordPlanChange(transaction, subscription, { plan: slug, until: paidUntil });
+    await startSubscription(transaction, unsubscribed, subscription);
+    await recordSimulatedInvoice(transaction, subscription, plan);
+    await recordSimulatedCommission(transaction, subscription, plan);
+  });
+}
+
+/**
+ * Opens the processor's portal for payment methods, invoices and cancellation; null if it has none.
+ * @throws ServiceError validation_error while the account is being deleted.
+ */
+export async function openCustomerPortal(accountId: number): Promise<string | null> {
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  assertNotDeleting(account);
+  await recordPortalPage(accountId);
+  return withCustomer(account, (customerId) =>
+    mapProcessorErrors(processor.openPortal(customerId, config.BILLING_RETURN_URL)),
+  );
 }

@@ -1,4 +1,4 @@
-import { MONTH_PLAN, MONTH_START } from '../credits/monthPlan.ts';
+import { MONTH_PLAN, MONTH_START } from '../credits/periods.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */

@@ -1,26 +1,27 @@
-import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { raw, type Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import {
+  processor,
+  ProcessorError,
   type ProcessorInvoice,
   type ProcessorSubscription,
-  processor,
   type TopupInvoice,
 } from '../../gateways/payments/index.ts';
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
-import { type ListPage, getPageOffset } from '../../lib/pagination.ts';
-import { PAGE_SIZE } from '../../spec/limits.ts';
+import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
+import { type AccountSnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import type { SubscriptionSnapshot } from './fetchSubscription.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getNetCents, getTotalCents } from './topupAmounts.ts';
 
 const CURRENCY = 'usd';
@@ -218,4 +219,24 @@ function toDocumentColumns(account: Account, document: ProcessorInvoice, syncVer
     paid_at: document.paidAt,
     sync_version: syncVersion,
   };
+}
+
+/**
+ * Returns the page of an invoice at the processor. Its address expires, so a current one is fetched; while the processor
+ * is unavailable, the stored one is used.
+ * @returns null if the invoice has no page.
+ * @throws ServiceError not_found
+ */
+export async function getInvoiceUrl(accountId: number, uuid: string): Promise<string | null> {
+  const invoice = await Invoice.query().findOne({ account_id: accountId, uuid });
+  if (invoice === undefined) throw new ServiceError('not_found', 'The account has no invoice with this UUID.');
+  const { stripe_invoice_id: id, hosted_invoice_url: storedUrl } = invoice;
+  if (id === null) return null;
+  try {
+    return (await processor.readInvoiceDocument(id))?.hostedUrl ?? storedUrl;
+  } catch (err) {
+    if (!(err instanceof ProcessorError)) throw err;
+    logger.warn({ err, invoice: uuid }, 'page of an invoice not read; using the stored address');
+    return storedUrl;
+  }
 }

@@ -4,7 +4,7 @@ import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import type { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { buildDisputedRefundRetry, buildFailedRefundRetry, REFUND_BATCH_SIZE } from './refundRetries.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 import { findTopup, isRefundable } from './topupRefunds.ts';

@@ -13,7 +13,8 @@ import { SubscriptionPlan } from '../../tables/SubscriptionPlan.ts';
  */
 
 /** Returns the latest plan that is paid and not returned; null if there is none. */
-export function findPaidPlan(invoices: ReviewedInvoice[], at: Date = now()): ReviewedInvoice | null {
+export function findPaidPlan(invoices: ReviewedInvoice[]): ReviewedInvoice | null {
+  const at = now();
   const applying = invoices.filter(({ plan, paidUntil, returnedAt }) => {
     return plan !== null && paidUntil > at && returnedAt === null;
   });

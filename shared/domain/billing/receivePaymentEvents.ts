@@ -4,7 +4,7 @@ import {
   type ProcessorEvent,
   processor,
 } from '../../gateways/payments/index.ts';
-import { isRecentSignature } from '../../gateways/payments/webhookSignature.ts';
+import { isRecentSignature } from '../../gateways/payments/webhooks.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';

@@ -1,5 +1,4 @@
-import { processor } from '../../gateways/payments/index.ts';
-import { verifyPlanPrices } from '../../gateways/payments/verifyPlanPrices.ts';
+import { processor, verifyPlanPrices } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { runSteps } from '../../lib/runSteps.ts';
 import { SyncCursor } from '../../tables/SyncCursor.ts';

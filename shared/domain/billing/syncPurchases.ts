@@ -3,7 +3,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { syncSubscription } from './syncSubscription.ts';
 import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
 import { CHECKOUT_SESSION_MS } from './topups.ts';

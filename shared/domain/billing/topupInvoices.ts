@@ -5,9 +5,8 @@ import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { applyTopupInvoice, type InvoiceSnapshot } from './invoices.ts';
 
 const BATCH_SIZE = 100;

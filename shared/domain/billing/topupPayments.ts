@@ -9,8 +9,7 @@ import { postEntries } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
 import { computePaidTopup, computeReversedNetCents, isPaymentOfOrder } from './topupAmounts.ts';
-import { oweTopupRefund } from './topupRefunds.ts';
-import { applyTopupReversals } from './topupReversals.ts';
+import { applyTopupReversals, oweTopupRefund } from './topupRefunds.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */

@@ -1,21 +1,19 @@
-import type { Transaction } from 'objection';
-import { v7 as uuidv7 } from 'uuid';
+import { raw, type Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { OPEN_TOPUPS_MAX } from '../../spec/limits.ts';
 import { topupCredits } from '../../spec/topupCredits.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
-import { mapProcessorErrors } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
-import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
-import { withCustomer } from './customers.ts';
-import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
+import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
+import { nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
+import { mapProcessorErrors } from '../payments/processorErrors.ts';
+import { withCustomer } from './customers.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
-import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 /**
  * Opens a checkout page for credits, at the rate of the account's current plan. If the processor needs no page, the
@@ -24,11 +22,7 @@ import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
  * @throws ServiceError subscription_required
  * @throws ServiceError rate_limited while too many top-ups of the account wait for payment.
  */
-export async function startTopupCheckout(
-  accountId: number,
-  amountCents: number,
-  uuid: string = uuidv7(),
-): Promise<CheckoutUrl> {
+export async function startTopupCheckout(accountId: number, amountCents: number, uuid: string): Promise<CheckoutUrl> {
   // Locked, so that concurrent requests are counted one after the other.
   const { account, topup } = await withAccountLock(accountId, async (transaction, locked) => {
     const created = await createTopup(locked, 'manual', amountCents, uuid, { transaction });
@@ -116,4 +110,37 @@ export async function createTopup(
     .onConflict('uuid')
     .ignore();
   return Topup.query(transaction).findById(uuid).throwIfNotFound();
+}
+
+/** The page where a customer pays; null if nothing has to be paid and the plan or the credits are active already. */
+export type CheckoutUrl = string | null;
+
+/** Returns the pages that a customer returns to from a checkout. */
+export function getCheckoutReturnUrls(): { successUrl: string; cancelUrl: string } {
+  return {
+    successUrl: `${config.BILLING_RETURN_URL}?checkout=success`,
+    cancelUrl: `${config.BILLING_RETURN_URL}?checkout=canceled`,
+  };
+}
+
+/** A top-up with the credits that are left of it; null unless it is paid. */
+export type ListedTopup = Topup & { remainder: number | null };
+
+/** Lists the latest top-ups of an account, newest first. */
+export async function listRecentTopups(accountId: number, limit = 10): Promise<ListedTopup[]> {
+  const topups = await queryWithRemainders(accountId).orderBy('topups.created_at', 'desc').limit(limit);
+  return topups as ListedTopup[];
+}
+
+/** Returns the credits that are left of a paid top-up. */
+export async function readTopupRemainder({ uuid, account_id: accountId }: Topup): Promise<number> {
+  const topup = await queryWithRemainders(accountId).findById(uuid);
+  return (topup as ListedTopup | undefined)?.remainder ?? 0;
+}
+
+function queryWithRemainders(accountId: number) {
+  return Topup.query()
+    .select('topups.*', 'lot.remainder')
+    .leftJoin(raw('topup_remainders(?) AS lot', [accountId]), 'lot.topup_uuid', 'topups.uuid')
+    .where('topups.account_id', accountId);
 }

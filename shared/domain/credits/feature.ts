@@ -1,10 +1,9 @@
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { LEDGER_INVARIANTS } from './invariants.ts';
-import { LOCK_ACCOUNTS } from './lockAccounts.ts';
+import { LOCK_ACCOUNTS } from './ledger.ts';
 import { LOW_CREDITS_THRESHOLD } from './lowCredits.ts';
-import { MONTH_PLAN, MONTH_START } from './monthPlan.ts';
-import { RENEW_CREDIT_PERIODS } from './periods.ts';
+import { MONTH_PLAN, MONTH_START, RENEW_CREDIT_PERIODS } from './periods.ts';
 
 export const CREDITS: DomainFeature = {
   sqlFunctions: [LOCK_ACCOUNTS, LOW_CREDITS_THRESHOLD, MONTH_START, MONTH_PLAN, RENEW_CREDIT_PERIODS],

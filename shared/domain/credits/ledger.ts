@@ -1,15 +1,16 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { readSqlFunction } from '../../lib/database/sqlFunctions.ts';
 import { hasConditions } from '../../lib/listFilter.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { LedgerEntryType } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
-import { getLowCreditsThreshold } from './lowCredits.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { type LedgerFilter, type ListedEntry, listAcceptedTypes, listFilteredLedger } from './listFilteredLedger.ts';
+import { type LedgerFilter, listAcceptedTypes, type ListedEntry, listFilteredLedger } from './listFilteredLedger.ts';
+import { getLowCreditsThreshold } from './lowCredits.ts';
 
 /**
  * Input of a ledger entry. Entries of a generation are posted by its own statements instead: the burn by
@@ -126,3 +127,6 @@ export async function listLedgerEntries(
   const items = await runStatement<LedgerEntry>(LIST_ENTRIES, { accountId, oldest: newest - PAGE_SIZE + 1, newest });
   return { page, totalItems, items };
 }
+
+/** Called by the functions that change many accounts. */
+export const LOCK_ACCOUNTS = readSqlFunction(new URL('./lockAccounts.sql', import.meta.url));

@@ -1,16 +1,25 @@
-import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { MailMessage } from '../../gateways/mail/mailTransport.ts';
 import { parseBrowserName } from '../../lib/browserName.ts';
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { config } from '../../lib/config.ts';
 import type { EmailKind } from '../../spec/events.ts';
+import type { Account } from '../../tables/Account.ts';
+import type { Email } from '../../tables/Email.ts';
 import { buildIdentityUndoUrl } from '../signIn/identityUndo.ts';
-import type { ClaimedEmail } from './claimedEmail.ts';
 import type { EmailContent } from './emailParams.ts';
-import { renderHtml, type Layout } from './renderHtml.tsx';
+import { type Layout, renderHtml } from './renderHtml.tsx';
 import { isSwitchable, NOTIFICATIONS_PATH } from './settings.ts';
 import type { EmailTexts, MessageText, TextFormats } from './texts/emailTexts.ts';
 import { getEmailTexts } from './texts/index.ts';
 import { buildUnsubscribeUrl } from './unsubscribe.ts';
+
+/** A claimed message with the columns of its account that it needs. `leased_until` identifies the claim. */
+export type ClaimedEmail = Omit<Email, 'leased_until'> &
+  Pick<Account, 'first_name' | 'language' | 'erased_at' | 'email_settings'> & {
+    leased_until: Date;
+    account_uuid: string;
+    address: string;
+  };
 
 /** Page that each kind of message links to. The undo of a removed sign-in method has an address of its own. */
 const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed'>, string> = {

@@ -8,9 +8,11 @@ import { logger } from '../../lib/logger.ts';
 import { emailAttempts } from '../../lib/metrics.ts';
 import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import type { Account } from '../../tables/Account.ts';
+import type { Email } from '../../tables/Email.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
-import type { ClaimedEmail } from './claimedEmail.ts';
-import { isMessageWanted } from './isMessageWanted.ts';
+import type { ClaimedEmail } from './renderEmail.ts';
+import { isKindEnabled } from './settings.ts';
 
 /**
  * Sends e-mail messages. Each is claimed with a lease, sent, and marked. A process that dies in between leaves the
@@ -23,7 +25,7 @@ const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: 6 * HOUR_MS };
 /** Time after which a message is given up. */
 const RETRY_WINDOW_MS = 3 * DAY_MS;
 /** Days for which messages are stored. */
-export const EMAIL_RETENTION_DAYS = 90;
+const EMAIL_RETENTION_DAYS = 90;
 
 const CLAIM_EMAIL = prepared(
   'claim_email',
@@ -154,4 +156,18 @@ const PRUNE_EMAILS = prepared(
 /** Deletes messages after their retention. */
 export async function pruneEmails(): Promise<void> {
   await runInBatches(PRUNE_EMAILS, { before: addMilliseconds(now(), -EMAIL_RETENTION_DAYS * DAY_MS) });
+}
+
+/**
+ * Returns whether a message is sent to an account. Checked when it is written and when it is sent, as the account may
+ * have been erased or the kind switched off in between. Suspended accounts, and those that are to be deleted, receive
+ * messages.
+ */
+function isMessageWanted(
+  { kind, params }: Pick<Email, 'kind' | 'params'>,
+  { erased_at: erasedAt, email_settings: settings }: Pick<Account, 'erased_at' | 'email_settings'>,
+): boolean {
+  // The customer was present at a manual top-up and has seen the outcome.
+  const isManualTopup = kind === 'auto_topup_failed' && params['kind'] === 'manual';
+  return erasedAt === null && !isManualTopup && isKindEnabled(settings, kind);
 }

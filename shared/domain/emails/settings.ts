@@ -1,7 +1,7 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import { Account } from '../../tables/Account.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { getLowCreditsThreshold } from '../credits/lowCredits.ts';
 

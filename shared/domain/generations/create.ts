@@ -10,14 +10,12 @@ import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts/caller.ts';
-import { requireAllowedModel } from '../accounts/restrictions.ts';
+import { type Caller, requireAllowedModel } from '../accounts/caller.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { grantDueMonths } from '../credits/renewDuePeriods.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { buildNotCreatedDetail, buildRejectionError, TOPUP_PROCESSING_DETAIL } from './rejections.ts';
-import { chargeGeneration } from './charge.ts';
-import { isSameRequest } from './compareRequests.ts';
+import { chargeGeneration, isSameRequest } from './charge.ts';
 import {
   type ChargeOutcome,
   type CreateInput,

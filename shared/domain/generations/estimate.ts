@@ -1,6 +1,5 @@
 import type { EstimateResponse } from '../../presenters/estimate.ts';
-import type { Caller } from '../accounts/caller.ts';
-import { requireAllowedModel } from '../accounts/restrictions.ts';
+import { type Caller, requireAllowedModel } from '../accounts/caller.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { buildRejectionError, TOPUP_PROCESSING_DETAIL } from './rejections.ts';
 import { type CreateInput, priceRequest } from './chargeRequest.ts';

@@ -5,9 +5,8 @@ import type { DomainFeature } from '../feature.ts';
 import { CHARGE_GENERATIONS, DECIDE_CREATES } from './chargeFunctions.ts';
 import { deleteAccountGenerations } from './delete.ts';
 import { CANCEL_GENERATION, COMPLETE_GENERATIONS, FAIL_GENERATIONS } from './execution/completeOrFail.ts';
-import { pruneIdempotencyKeys } from './idempotencyKeys.ts';
+import { pruneIdempotencyKeys, pruneTestGenerations } from './retention.ts';
 import { GENERATION_INVARIANTS } from './invariants.ts';
-import { pruneTestGenerations } from './pruneTests.ts';
 import { purgeAccountGenerations } from './purge.ts';
 
 const EXPORTED_COLUMNS = [

@@ -88,7 +88,7 @@ export function getListFilteredStatement(models: readonly ModelSlug[]): Statemen
   return statement;
 }
 
-export const LIST_GENERATIONS_BY_METADATA = prepareList('list_generations_by_metadata', MATCHES_BY_METADATA);
+const LIST_GENERATIONS_BY_METADATA = prepareList('list_generations_by_metadata', MATCHES_BY_METADATA);
 
 /**
  * Lists the generations of an account that match a filter, newest first. Of more than `FILTERED_ITEMS_MAX` matches, that

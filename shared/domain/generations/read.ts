@@ -12,16 +12,17 @@ import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
-import { accountSuspendedError, invalidCredentialError } from '../accounts/accounts.ts';
-import { assertSameRights } from '../accounts/credentialChanges.ts';
-import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
 import {
+  accountSuspendedError,
+  assertSameRights,
   buildKeyCaller,
-  verifyApiKey,
+  invalidCredentialError,
   IS_OWNED_KEY,
   KEY_OWNER_COLUMNS,
   type KeyOwnerRow,
-} from '../accounts/verifyApiKey.ts';
+  verifyApiKey,
+} from '../accounts/credentials.ts';
+import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
 /** A generation as it is stored, and whether a read of it leads to a refresh. */

@@ -9,13 +9,13 @@ import type { SpendingPeriod } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
+import { lockAccountOfCaller } from '../accounts/credentials.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
 /** Returns APPLICATION_SPENDING_LIMIT, the limit of applications that have not had one; null if it is not set. */
-export function getDefaultApplicationLimit(): CreditLimit | null {
+function getDefaultApplicationLimit(): CreditLimit | null {
   if (config.APPLICATION_SPENDING_LIMIT === undefined) return null;
   const [credits, period] = config.APPLICATION_SPENDING_LIMIT.split('/');
   return { credits: Number(credits), period: period as SpendingPeriod };

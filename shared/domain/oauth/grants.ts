@@ -7,7 +7,7 @@ import { sha256 } from '../../lib/secrets.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS, REFRESH_GRACE_SECONDS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
-import { accountSuspendedError } from '../accounts/accounts.ts';
+import { accountSuspendedError } from '../accounts/credentials.ts';
 import {
   INSERT_SECURITY_EVENTS,
   logSecurityEvent,

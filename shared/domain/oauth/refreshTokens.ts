@@ -6,7 +6,7 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
-import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
+import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/credentials.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { getGraceStart, revokeGrant } from './grants.ts';
 import { isLoopbackUri } from './redirectUris.ts';

@@ -1,4 +1,6 @@
 import type { Transaction } from 'objection';
+import type { PaidInvoice } from '../../gateways/payments/index.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { Account } from '../../tables/Account.ts';
 import { lockAccount } from '../credits/ledger.ts';
 
@@ -24,4 +26,30 @@ export function withAccountLock<Result>(
   work: (transaction: Transaction, account: Account) => Promise<Result>,
 ): Promise<Result> {
   return Account.transaction(async (transaction) => work(transaction, await lockAccount(transaction, accountId)));
+}
+
+const NEXT_SYNC_VERSION = prepared('sync_version', `SELECT nextval('sync_versions') AS version`);
+
+/**
+ * Returns the version of a snapshot, taken before it is read at the processor. Rows keep the version that was applied
+ * last and ignore older ones: a snapshot with a later version was read later, and every change is followed by a read.
+ */
+export async function nextSyncVersion(): Promise<number> {
+  const [row] = await runStatement<{ version: number }>(NEXT_SYNC_VERSION, {});
+  return (row as { version: number }).version;
+}
+
+/**
+ * Finds the account of a customer, or else the account that the subscription was started for. A customer may also have
+ * subscriptions of other products: those have neither a price of ours nor the account in their metadata.
+ */
+export async function findCustomerAccount({
+  customerId,
+  accountUuid,
+  isForPlan,
+}: Pick<PaidInvoice, 'customerId' | 'accountUuid' | 'isForPlan'>): Promise<Account | undefined> {
+  if (accountUuid === null && !isForPlan) return undefined;
+  const customer = await Account.query().findOne({ stripe_customer_id: customerId });
+  if (customer !== undefined || accountUuid === null) return customer;
+  return Account.query().findOne({ uuid: accountUuid });
 }

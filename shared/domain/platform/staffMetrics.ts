@@ -136,7 +136,7 @@ function buildModelMetrics(sums: MetricSum[]): ModelMetrics[] {
 }
 
 /** Gross margin in percent with one decimal; 0 without revenue. */
-export function computeGrossMarginPercent(revenueCents: number, costCents: number): number {
+function computeGrossMarginPercent(revenueCents: number, costCents: number): number {
   if (revenueCents <= 0) return 0;
   return Math.round((1_000 * (revenueCents - costCents)) / revenueCents) / 10;
 }

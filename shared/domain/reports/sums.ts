@@ -46,7 +46,7 @@ export const GENERATION_SUMS = [
   'latency_ms_sum',
 ];
 
-export const GENERATION_SUM_COLUMNS = `${GENERATION_SUMS.map((name) => `cast(sum(${name}) AS float8) AS ${name}`).join(', ')},
+const GENERATION_SUM_COLUMNS = `${GENERATION_SUMS.map((name) => `cast(sum(${name}) AS float8) AS ${name}`).join(', ')},
           cast(max(latency_ms_max) AS float8) AS latency_ms_max`;
 
 const READ_GENERATION_SUMS = prepared(

@@ -2,8 +2,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
-import type { ProfileInput } from '../accounts/accounts.ts';
-import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { assertNotDeleting, type ProfileInput } from '../accounts/accounts.ts';
 
 /**
  * Saves the profile form, which completes the `profile` step. If the account has an active plan, the `plan` step is

@@ -12,7 +12,7 @@ import { Session } from '../../tables/Session.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
-import { accountSuspendedError } from '../accounts/accounts.ts';
+import { accountSuspendedError } from '../accounts/credentials.ts';
 import {
   describeOrigin,
   isUnknownBrowser,
@@ -119,7 +119,7 @@ export async function findActiveSession(
 }
 
 /** Ends a session. Ending it again changes nothing. */
-export async function endWebSession(token: string, origin: RequestOrigin = SERVICE_ORIGIN): Promise<void> {
+export async function endWebSession(token: string, origin: RequestOrigin): Promise<void> {
   await Session.transaction(async (transaction) => {
     const [ended] = await Session.query(transaction)
       .where({ token_hash: sha256(token) })
@@ -184,11 +184,7 @@ export async function findOwnSession(
  * Ends one session of an account immediately.
  * @throws ServiceError not_found when the account has no active session with that UUID.
  */
-export async function revokeWebSession(
-  accountId: number,
-  uuid: string,
-  origin: RequestOrigin = SERVICE_ORIGIN,
-): Promise<void> {
+export async function revokeWebSession(accountId: number, uuid: string, origin: RequestOrigin): Promise<void> {
   await Session.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const [ended] = await Session.query(transaction)

@@ -14,7 +14,7 @@ import type { Account } from '../../tables/Account.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { linkIdentity, type LinkProblem, signInWithIdentity } from './identities.ts';
-import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import type { RequestOrigin } from '../accounts/securityEvents.ts';
 
 /**
  * Reason why a sign-in failed: the fault of an IdentityError; `expired` if the attempt is unknown, too old, completed or
@@ -81,7 +81,7 @@ export async function completeSignIn(
   name: ProviderName,
   browserSecret: string | undefined,
   parameters: URLSearchParams,
-  origin: RequestOrigin = SERVICE_ORIGIN,
+  origin: RequestOrigin,
 ): Promise<SignInResult> {
   const provider = getProvider(name);
   const state = parameters.get('state') ?? '';

@@ -9,7 +9,7 @@ import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
-import { hashApiKey } from '../accounts/verifyApiKey.ts';
+import { hashApiKey } from '../accounts/credentials.ts';
 import { findLiveAccount } from '../accounts/testAccounts.ts';
 
 /** Lookups for staff, who search by what a customer has quoted. */

@@ -16,7 +16,7 @@ import { listIdentities } from '../signIn/identities.ts';
 import { type ActiveWebSession, listActiveSessions } from '../signIn/sessions.ts';
 import { type AffiliateOverview, getAffiliateOverview } from '../affiliates/overview.ts';
 import { listRecentInvoices } from '../billing/invoices.ts';
-import { type ListedTopup, listRecentTopups } from '../billing/listTopups.ts';
+import { type ListedTopup, listRecentTopups } from '../billing/topups.ts';
 import { type AppliedPlan, listAppliedPlans } from '../billing/planHistory.ts';
 import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
 import { listTopupRefunds } from '../billing/topupRefunds.ts';

@@ -5,10 +5,10 @@ import { UnreadableSecretError } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
+import { lockAccountOfCaller } from '../accounts/credentials.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { replaceKeys } from './rotateSecret.ts';
+import { replaceKeys } from './endpoints.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
 
 /**

@@ -7,11 +7,11 @@ import { type ClaimedEndpoint, claimEndpoints, renewLeases } from './leases.ts';
 import { type AttemptSlots, type ServedEndpoint, serveEndpoint } from './serveEndpoint.ts';
 
 /** Number of attempts in flight of this process. */
-export const ATTEMPTS_MAX = 2_048;
+const ATTEMPTS_MAX = 2_048;
 /** Number of healthy endpoints that this process serves. */
 const HEALTHY_ENDPOINTS_MAX = ATTEMPTS_MAX;
 /** Number of endpoints whose last attempt failed. Each has one attempt in flight, so they use half of the connections. */
-export const FAILING_ENDPOINTS_MAX = ATTEMPTS_MAX / 2;
+const FAILING_ENDPOINTS_MAX = ATTEMPTS_MAX / 2;
 
 const TICK_MS = 1_000;
 /** Leases are renewed when a third of their duration has passed. */

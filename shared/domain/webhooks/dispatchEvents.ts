@@ -9,10 +9,11 @@ import { logger } from '../../lib/logger.ts';
 import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
+import { EMAIL_KIND_BY_EVENT, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
+import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { ensureDefaultEndpoint } from './defaultEndpoint.ts';
 import { buildEventBody, type EventSources, getWebhookUrl, readEventSources } from './eventData.ts';
-import { type DispatchedEvent, writeDispatch } from './writeDispatch.ts';
 
 /** Events that one transaction dispatches. */
 const BATCH_SIZE = 200;
@@ -122,7 +123,7 @@ async function recordFailure({ id, uuid, type, attempts }: OutboxEvent, err: unk
 }
 
 /** Days for which dispatched events and their deliveries are kept. */
-export const EVENT_RETENTION_DAYS = 30;
+const EVENT_RETENTION_DAYS = 30;
 
 const PRUNE_EVENTS = prepared(
   'prune_events',
@@ -137,4 +138,87 @@ const PRUNE_EVENTS = prepared(
 /** Deletes events after their retention, with their deliveries; not while a delivery is pending. */
 export async function pruneEvents(): Promise<void> {
   await runInBatches(PRUNE_EVENTS, { before: addMilliseconds(now(), -EVENT_RETENTION_DAYS * DAY_MS) });
+}
+
+/** An event with what follows from it. */
+interface DispatchedEvent
+  extends Pick<OutboxEvent, 'id' | 'account_id' | 'type' | 'subject' | 'details' | 'may_email' | 'created_at'> {
+  /** Message that webhooks send; null if they do not send its type. */
+  body: string | null;
+  /** Address of a single generation that receives it as well. */
+  webhook_url: string | null;
+}
+
+/**
+ * Marks a batch of claimed events as dispatched, and inserts their deliveries and e-mail messages. Endpoints are locked
+ * in the order of their ids, so that a worker that releases one at the same time finds the deliveries. One that is
+ * leased stays due when its lease expires; that is no condition of the update, which would miss a release that it
+ * waited for. The default endpoint receives events of generations with an address of their own; the others those of
+ * their types that were recorded after they were created or enabled. A body is stored only if it is delivered. A
+ * message has the time of its event, which it names and from which it can be too late. The array of accounts keeps the
+ * planner from scanning tables: it estimates a hundred rows for `json_to_recordset`.
+ */
+const WRITE_DISPATCH = prepared(
+  'write_dispatch',
+  `WITH event AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:events)
+         AS e (id bigint, account_id bigint, type text, subject text, details jsonb, body text, webhook_url text,
+               email_kind text, created_at timestamptz)
+   ), endpoint AS MATERIALIZED (
+     SELECT id, account_id, url, events, after_event_id FROM webhook_endpoints
+      WHERE account_id = ANY (cast(:accounts AS bigint[])) AND disabled_at IS NULL
+      ORDER BY id
+        FOR NO KEY UPDATE
+   ), target AS MATERIALIZED (
+     SELECT event.id AS event_id, endpoint.id AS endpoint_id,
+            CASE WHEN endpoint.url IS NULL THEN event.webhook_url END AS url
+       FROM event JOIN endpoint USING (account_id)
+      WHERE event.body IS NOT NULL
+        AND CASE WHEN endpoint.url IS NULL THEN event.webhook_url IS NOT NULL
+                 ELSE event.id > endpoint.after_event_id
+                      AND (endpoint.events IS NULL OR event.type = ANY (endpoint.events)) END
+   ), delivery AS (
+     INSERT INTO webhook_deliveries (endpoint_id, event_id, url, next_attempt_at, created_at)
+     SELECT endpoint_id, event_id, url, cast(:now AS timestamptz), cast(:now AS timestamptz)
+       FROM target ORDER BY event_id, endpoint_id
+     ON CONFLICT (endpoint_id, event_id) DO NOTHING
+   ), due AS (
+     UPDATE webhook_endpoints w
+        SET next_delivery_at = CASE WHEN w.leased_until > :now THEN w.next_delivery_at ELSE least(w.next_delivery_at, :now) END
+       FROM (SELECT DISTINCT endpoint_id FROM target) t
+      WHERE w.account_id = ANY (cast(:accounts AS bigint[])) AND w.id = t.endpoint_id
+   ), email AS (
+     INSERT INTO emails (account_id, kind, cause, params, next_attempt_at, created_at)
+     SELECT a.id, event.email_kind, event.subject, event.details, cast(:now AS timestamptz), event.created_at
+       FROM event JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = event.account_id
+      WHERE event.email_kind IS NOT NULL AND a.erased_at IS NULL AND a.live_account_id IS NULL
+        AND (event.email_kind = ANY (cast(:securityKinds AS text[]))
+             OR a.email_settings -> event.email_kind IS DISTINCT FROM cast('false' AS jsonb))
+     ON CONFLICT (account_id, kind, cause) DO NOTHING
+   ), dispatched AS (
+     UPDATE outbox_events o
+        SET body = CASE WHEN o.id IN (SELECT event_id FROM target) THEN event.body END,
+            next_attempt_at = NULL, attempts = o.attempts + 1, last_error = NULL
+       FROM event
+      WHERE o.id = ANY (cast(:ids AS bigint[])) AND o.id = event.id
+   )
+   SELECT cast(count(*) AS int) AS deliveries FROM target`,
+);
+
+/** @returns the number of deliveries. */
+async function writeDispatch(transaction: Transaction, events: DispatchedEvent[]): Promise<number> {
+  if (events.length === 0) return 0;
+  const bindings = {
+    events: JSON.stringify(events.map((event) => ({ ...event, email_kind: getEmailKind(event) }))),
+    ids: events.map(({ id }) => id),
+    accounts: [...new Set(events.map(({ account_id: accountId }) => accountId))],
+    securityKinds: SECURITY_EMAIL_KINDS,
+    now: now(),
+  };
+  const [row] = await runStatement<{ deliveries: number }>(WRITE_DISPATCH, bindings, transaction);
+  return row?.deliveries ?? 0;
+}
+
+function getEmailKind({ type, may_email: mayEmail }: DispatchedEvent): string | null {
+  return mayEmail && isEmailEnabled() ? (EMAIL_KIND_BY_EVENT[type] ?? null) : null;
 }

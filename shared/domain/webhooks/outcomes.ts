@@ -35,7 +35,7 @@ export function toOutcome(lease: EndpointLease, delivery: DueDelivery, result: A
  * @param earlierFailures failed attempts before this one.
  * @param retryAfterMs wait that the receiver asks for. A shorter one than ours has no effect.
  */
-export function getRetryDelayMs(earlierFailures: number, retryAfterMs = 0): number | undefined {
+function getRetryDelayMs(earlierFailures: number, retryAfterMs = 0): number | undefined {
   const delayMs = WEBHOOK_RETRY_DELAYS_MS[earlierFailures];
   if (delayMs === undefined) return undefined;
   return Math.max(retryAfterMs, delayMs * (1 + Math.random() * WEBHOOK_RETRY_JITTER));

@@ -9,8 +9,7 @@ import { type DeliveryTarget, type DueDelivery, readDueDeliveries } from './dueD
 import { disableAfterFailure, failPendingDeliveries, getDisabledReason } from './disableFailing.ts';
 import { type ClaimedEndpoint, releaseEndpoint } from './leases.ts';
 import { recordOutcome, toOutcome } from './outcomes.ts';
-import { signWebhook } from './signature.ts';
-import { openSigningKeys, type SigningKey } from './signingKeys.ts';
+import { openSigningKeys, type SigningKey, signWebhook } from './signingKeys.ts';
 
 /** An attempt after this time is slow: until it ends, the endpoint gets few further ones. */
 const SLOW_MS = 1_000;

@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createHmac, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { openSecret, sealSecret, UnreadableSecretError } from '../../lib/encryption.ts';
 import type { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 
@@ -109,4 +109,28 @@ export function parsePrivateKey(privateKey: string, publicKey?: string): KeyObje
     return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
   const x = Buffer.from(publicKey.slice(PUBLIC_KEY_PREFIX.length), 'base64').toString('base64url');
   return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d: seed.toString('base64url'), x }, format: 'jwk' });
+}
+
+/** A message of Standard Webhooks, as one attempt sends it. */
+interface WebhookMessage {
+  /** `webhook-id`: the same in every attempt. */
+  id: string;
+  /** `webhook-timestamp`: the time of the attempt, in seconds. */
+  timestamp: number;
+  body: string;
+}
+
+/**
+ * Builds the `webhook-signature` of an attempt: an HMAC-SHA256 (`v1`) and an Ed25519 signature (`v1a`) with every key
+ * that is valid at its time, current keys first.
+ */
+export function signWebhook(keys: readonly SigningKey[], { id, timestamp, body }: WebhookMessage): string {
+  const content = Buffer.from(`${id}.${timestamp}.${body}`);
+  return keys
+    .filter(({ until }) => until === null || until.getTime() > timestamp * 1_000)
+    .flatMap(({ hmacKey, privateKey }) => [
+      `v1,${createHmac('sha256', hmacKey).update(content).digest('base64')}`,
+      `v1a,${sign(null, content, privateKey).toString('base64')}`,
+    ])
+    .join(' ');
 }

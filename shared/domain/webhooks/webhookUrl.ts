@@ -32,7 +32,7 @@ function findProblem(address: string): string | undefined {
 }
 
 /** Returns false for a private address and for names of this machine. Other names are not resolved here. */
-export function isPublicHost(hostname: string): boolean {
+function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   if (isIP(host) !== 0) return !isPrivateAddress(host);
   return host !== 'localhost' && !host.endsWith('.localhost');

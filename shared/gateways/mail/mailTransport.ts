@@ -1,6 +1,6 @@
 import type { SendMailOptions, SMTPPoolOptions } from 'nodemailer';
 import { config } from '../../lib/config.ts';
-import { parseMailAddress } from '../../lib/mailAddress.ts';
+import { parseMailAddress } from '../../lib/email.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { toMailError } from './mailError.ts';
 

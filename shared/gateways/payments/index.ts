@@ -1,8 +1,9 @@
-import { getCatalog, getPlanSlugs } from '../../lib/catalog/catalog.ts';
-import type { Config } from '../../lib/config.ts';
-import type { PaymentProcessor } from './paymentProcessor.ts';
-import { parsePlanPrices } from './planPrices.ts';
-import { SimulatedProcessor } from './simulatedProcessor.ts';
+import { type Config, ConfigError } from '../../lib/config.ts';
+import { logger } from '../../lib/logger.ts';
+import { type PaymentProcessor, ProcessorError } from './paymentProcessor.ts';
+import { simulatedProcessor } from './simulatedProcessor.ts';
+
+export * from './paymentProcessor.ts';
 
 /** The name of the payment processor in the API and in rows (docs/decisions.md: Billing). */
 export const PROCESSOR_NAME = 'stripe';
@@ -15,42 +16,29 @@ export let processor: PaymentProcessor;
  * latter with NODE_ENV=production.
  */
 export async function openPaymentProcessor(config: Config): Promise<void> {
-  processor = config.STRIPE_SECRET_KEY === undefined ? new SimulatedProcessor() : await openStripeProcessor(config);
-}
-
-async function openStripeProcessor(config: Config): Promise<PaymentProcessor> {
   // Stripe's library is loaded only where it is used.
-  const { createStripeProcessor } = await import('./stripeProcessor.ts');
-  return createStripeProcessor({
-    secretKey: config.STRIPE_SECRET_KEY as string,
-    webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
-    connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,
-    portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
-    apiBase: config.STRIPE_API_BASE,
-    collectsTax: config.STRIPE_TAX === 'on',
-    acceptsPromotionCodes: config.STRIPE_PROMOTION_CODES === 'on',
-    prices: parsePlanPrices(config, getPlanSlugs()),
-    plans: getCatalog().plans,
-  });
+  processor =
+    config.STRIPE_SECRET_KEY === undefined
+      ? simulatedProcessor
+      : (await import('./stripeProcessor.ts')).openStripeProcessor(config);
 }
 
-export { ProcessorError } from './processorError.ts';
-export type {
-  ChargeRefundOutcome,
-  ConnectedAccount,
-  PaidInvoice,
-  PaymentFailureCode,
-  PaymentProcessor,
-  ProcessorEvent,
-  ProcessorPayment,
-  ProcessorSubscription,
-  SubscriptionCharge,
-  EventWithPayload,
-} from './paymentProcessor.ts';
-export type {
-  InvoiceReversals,
-  ProcessorInvoice,
-  ReviewedInvoice,
-  SubscriptionInvoice,
-  TopupInvoice,
-} from './processorInvoice.ts';
+/** Compares the prices of the plans with those at the processor. @throws ConfigError if one is wrong; ProcessorError */
+export async function verifyPlanPrices(): Promise<void> {
+  const problem = await processor.findPlanPriceProblem();
+  if (problem !== null) throw new ConfigError(problem);
+}
+
+/**
+ * Checks the prices of the plans at the start. A processor that does not respond does not prevent the start: the hourly
+ * reconciliation checks them again.
+ * @throws ConfigError if one is wrong.
+ */
+export async function verifyPlanPricesAtStart(): Promise<void> {
+  try {
+    await verifyPlanPrices();
+  } catch (err) {
+    if (!(err instanceof ProcessorError)) throw err;
+    logger.warn({ err }, 'prices of plans not checked; payments.reconcile will check them');
+  }
+}

@@ -1,8 +1,69 @@
 import type { PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
-import type { InvoiceReversals, ProcessorInvoice, SubscriptionInvoice, TopupInvoice } from './processorInvoice.ts';
 
-export { ProcessorError } from './processorError.ts';
+/** An invoice as the processor has it now, for the customer. Drafts are none. */
+export interface ProcessorInvoice {
+  id: string;
+  status: 'open' | 'paid' | 'void' | 'uncollectible';
+  /** The number that is printed on it. */
+  number: string | null;
+  /** A three-letter code in lower case. */
+  currency: string;
+  /** The amount with tax and after discounts. */
+  totalCents: number;
+  /** The part of the total that is tax. */
+  taxCents: number;
+  /** The part of the price that discounts have taken off. */
+  discountCents: number;
+  /** Page and file of the processor. The addresses expire some weeks after they were read. */
+  hostedUrl: string | null;
+  pdfUrl: string | null;
+  createdAt: Date;
+  paidAt: Date | null;
+}
+
+/** The invoice of a top-up. */
+export interface TopupInvoice {
+  document: ProcessorInvoice;
+  topupUuid: string;
+  /** The payment of it; null if there is none. */
+  intentId: string | null;
+}
+
+/** A paid invoice of a subscription. */
+export interface SubscriptionInvoice {
+  id: string;
+  /** True if it bills a whole year, not a plan change. */
+  isAnnual: boolean;
+  /** The plan that it bills; null if its prices belong to no plan. */
+  plan: PlanSlug | null;
+  /** The price of that plan at the processor; null without a plan. */
+  priceId: string | null;
+  paidAt: Date;
+  /** The start of the period that it bills. */
+  periodStart: Date;
+  /** The end of the period that it bills. */
+  paidUntil: Date;
+  /** The paid amount, without what a balance or a discount covered; never negative. */
+  paidCents: number;
+  /** True if it has credit notes from after the payment, which may record refunds outside of the processor. */
+  hasCreditNotes: boolean;
+}
+
+/** The part of an invoice's payments that was returned to the customer. */
+export interface InvoiceReversals {
+  /** Returned for good, by refunds and by disputes that were lost or prevented. */
+  returnedCents: number;
+  /** The same, and what open disputes have withdrawn. */
+  reversedCents: number;
+  /** When everything that was paid had been returned; null while a part is left. */
+  returnedAt: Date | null;
+  /** A charge whose amount an open dispute has withdrawn. */
+  openDispute: string | null;
+}
+
+/** A paid invoice of a subscription with what was returned of it. */
+export type ReviewedInvoice = SubscriptionInvoice & InvoiceReversals;
 
 /** A subscription as the processor has it now. */
 export interface ProcessorSubscription {
@@ -135,14 +196,8 @@ export interface ProcessorEvent {
 /** An event with its webhook body, or the body that its webhook would have. */
 export type EventWithPayload = ProcessorEvent & { payload: string };
 
-export interface NewCustomer {
-  accountUuid: string;
-  email: string;
-  /** The id of the deleted one that it replaces, if any. */
-  replaces?: string;
-}
-
-export interface NewConnectedAccount {
+/** The owner of a customer or of a connected account. */
+export interface ProcessorOwner {
   accountUuid: string;
   email: string;
   /** The id of the deleted one that it replaces, if any. */
@@ -158,6 +213,45 @@ export interface CheckoutReturnUrls {
 /** The page where a top-up is paid, or its payment if the processor needs no page. */
 export type TopupCheckout = { url: string; sessionId: string } | { url: null; payment: ProcessorPayment };
 
+interface ErrorDetails {
+  isCustomerGone?: boolean;
+  isConnectedAccountGone?: boolean;
+  isAddressMissing?: boolean;
+}
+
+/**
+ * An error of the payment processor.
+ * - `rejected`: it rejected the request. Repeating the request changes nothing.
+ * - `unavailable`: it could not be reached or has failed. The outcome of the request is unknown.
+ */
+export class ProcessorError extends Error {
+  readonly fault: 'rejected' | 'unavailable';
+  /** True if the customer in the request does not exist at the processor, or no longer does. */
+  readonly isCustomerGone: boolean;
+  /** True if the connected account in the request does not exist at the processor, or no longer does. */
+  readonly isConnectedAccountGone: boolean;
+  /** True if tax cannot be computed because the address of the customer is missing or incomplete. */
+  readonly isAddressMissing: boolean;
+
+  constructor(
+    fault: 'rejected' | 'unavailable',
+    message: string,
+    {
+      isCustomerGone = false,
+      isConnectedAccountGone = false,
+      isAddressMissing = false,
+      ...options
+    }: ErrorOptions & ErrorDetails = {},
+  ) {
+    super(message, options);
+    this.name = 'ProcessorError';
+    this.fault = fault;
+    this.isCustomerGone = isCustomerGone;
+    this.isConnectedAccountGone = isConnectedAccountGone;
+    this.isAddressMissing = isAddressMissing;
+  }
+}
+
 /**
  * A payment processor. Amounts are in cents of one currency. Methods that create something use an idempotency key and
  * may be repeated. All methods throw ProcessorError if the processor is unavailable or rejects the request.
@@ -172,7 +266,7 @@ export interface PaymentProcessor {
   /** Compares the configured prices of the plans with the processor's. @returns a sentence if one is certainly wrong. */
   findPlanPriceProblem(): Promise<string | null>;
 
-  createCustomer(customer: NewCustomer): Promise<string>;
+  createCustomer(owner: ProcessorOwner): Promise<string>;
   /** Deletes a customer with their personal data and cards. Not an error if it does not exist. */
   deleteCustomer(customerId: string): Promise<void>;
   /** Returns the id of a payment method that can be charged without the customer, or null. */
@@ -256,7 +350,7 @@ export interface PaymentProcessor {
   issueTopupInvoice(intentId: string): Promise<TopupInvoice | null>;
 
   /** Creates a connected account, once per account of this service and replaced id. @returns its id. */
-  createConnectedAccount(owner: NewConnectedAccount): Promise<string>;
+  createConnectedAccount(owner: ProcessorOwner): Promise<string>;
   /** Opens the page where the owner enters their identity and bank account. */
   openOnboarding(
     connectAccountId: string,

@@ -1,14 +1,4 @@
-import {
-  type ConnectedAccount,
-  type NewCustomer,
-  type PaymentProcessor,
-  ProcessorError,
-  type ProcessorEvent,
-  type ProcessorPayment,
-  type TopupCheckout,
-  type TopupOrder,
-} from './paymentProcessor.ts';
-import type { InvoiceReversals } from './processorInvoice.ts';
+import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type TopupOrder } from './paymentProcessor.ts';
 
 /** The one payment method of every customer. */
 const SIMULATED_PAYMENT_METHOD = 'simulated';
@@ -17,190 +7,91 @@ const SIMULATED_PAYMENT_METHOD = 'simulated';
  * The payment processor of local development: every payment succeeds immediately, and no money moves. It stores nothing,
  * so that objects of a database that was used with Stripe before are not found.
  */
-export class SimulatedProcessor implements PaymentProcessor {
-  readonly isSimulated = true;
+export const simulatedProcessor: PaymentProcessor = {
+  isSimulated: true,
+  findPlanPriceProblem: async () => null,
 
-  async findPlanPriceProblem(): Promise<null> {
-    return null;
-  }
+  createCustomer: async ({ accountUuid }) => `simulated_${accountUuid}`,
+  deleteCustomer: async () => {},
+  findPaymentMethod: async () => SIMULATED_PAYMENT_METHOD,
 
-  async createCustomer({ accountUuid }: NewCustomer): Promise<string> {
-    return `simulated_${accountUuid}`;
-  }
-
-  async deleteCustomer(): Promise<void> {}
-
-  async findPaymentMethod(): Promise<string> {
-    return SIMULATED_PAYMENT_METHOD;
-  }
-
-  async openSubscriptionCheckout(): Promise<null> {
-    return null;
-  }
-
-  async openPlanChange(): Promise<null> {
-    return null;
-  }
-
-  async openPortal(): Promise<null> {
-    return null;
-  }
-
-  async openTopupCheckout(order: TopupOrder): Promise<TopupCheckout> {
-    return { url: null, payment: await this.chargeTopup(order) };
-  }
-
-  async chargeTopup({ topupUuid, accountUuid, amountCents, credits }: TopupOrder): Promise<ProcessorPayment> {
-    return {
-      intentId: `simulated_${topupUuid}`,
-      topupUuid,
-      order: { topupUuid, accountUuid, amountCents, credits },
-      status: 'succeeded',
-      amountCents,
-      taxCents: 0,
-      discountCents: 0,
-      reversedCents: 0,
-      isDisputed: false,
-      failureCode: null,
-    };
-  }
+  openSubscriptionCheckout: async () => null,
+  openPlanChange: async () => null,
+  openPortal: async () => null,
+  openTopupCheckout: async (order) => ({ url: null, payment: buildPayment(order) }),
+  chargeTopup: async (order) => buildPayment(order),
 
   /** Fails for a payment of Stripe, so that its refund stays owed. */
-  async refundTopup({
-    intentId,
-    ...order
-  }: TopupOrder & { intentId: string }): Promise<{ outcome: 'refunded'; payment: ProcessorPayment }> {
-    const payment = await this.chargeTopup(order);
+  refundTopup: async ({ intentId, ...order }) => {
+    const payment = buildPayment(order);
     if (payment.intentId !== intentId)
       throw new ProcessorError('rejected', 'The simulated payment processor has no payments of Stripe.');
     return { outcome: 'refunded', payment: { ...payment, reversedCents: order.amountCents } };
-  }
+  },
 
-  async readSubscription(): Promise<null> {
-    return null;
-  }
-
-  async cancelSubscription(): Promise<void> {}
-
-  async setCancelAtPeriodEnd(): Promise<void> {}
-
-  async setRenewalHeld(): Promise<void> {}
-
-  async isPaymentProcessing(): Promise<boolean> {
-    return false;
-  }
-
-  async changePrice(): Promise<void> {}
-
-  async readReversals(): Promise<InvoiceReversals> {
-    return { returnedCents: 0, reversedCents: 0, returnedAt: null, openDispute: null };
-  }
+  readSubscription: async () => null,
+  cancelSubscription: async () => {},
+  setCancelAtPeriodEnd: async () => {},
+  setRenewalHeld: async () => {},
+  isPaymentProcessing: async () => false,
+  changePrice: async () => {},
+  readReversals: async () => ({ returnedCents: 0, reversedCents: 0, returnedAt: null, openDispute: null }),
 
   /** Fails, so that an owed refund of a Stripe invoice stays owed. */
-  async refundInvoice(): Promise<never> {
+  refundInvoice: async () => {
     throw new ProcessorError('rejected', 'The simulated payment processor has no invoices.');
-  }
+  },
 
-  async readRefund(): Promise<null> {
-    return null;
-  }
+  readRefund: async () => null,
+  readPayment: async () => null,
+  findPayment: async () => null,
+  readCheckoutSession: async () => null,
+  readCharge: async () => null,
+  findDisputedCharge: async () => null,
+  findInvoiceSubscription: async () => null,
+  findCreditedInvoice: async () => null,
 
-  async readPayment(): Promise<null> {
-    return null;
-  }
+  readInvoice: async () => null,
+  readInvoiceDocument: async () => null,
+  readTopupInvoice: async () => null,
+  findTopupInvoice: async () => null,
+  issueTopupInvoice: async () => null,
 
-  async findPayment(): Promise<null> {
-    return null;
-  }
-
-  async readCheckoutSession(): Promise<null> {
-    return null;
-  }
-
-  async readCharge(): Promise<null> {
-    return null;
-  }
-
-  async findDisputedCharge(): Promise<null> {
-    return null;
-  }
-
-  async findInvoiceSubscription(): Promise<null> {
-    return null;
-  }
-
-  async findCreditedInvoice(): Promise<null> {
-    return null;
-  }
-
-  async readInvoice(): Promise<null> {
-    return null;
-  }
-
-  async readInvoiceDocument(): Promise<null> {
-    return null;
-  }
-
-  async readTopupInvoice(): Promise<null> {
-    return null;
-  }
-
-  async findTopupInvoice(): Promise<null> {
-    return null;
-  }
-
-  async issueTopupInvoice(): Promise<null> {
-    return null;
-  }
-
-  async createConnectedAccount(): Promise<string> {
-    throw createNoConnectedAccountError();
-  }
-
-  async openOnboarding(): Promise<string> {
-    throw createNoConnectedAccountError();
-  }
-
+  createConnectedAccount: rejectConnectedAccount,
+  openOnboarding: rejectConnectedAccount,
   /** Fails, as null would disable the payouts of a stored Stripe account. */
-  async readConnectedAccount(): Promise<ConnectedAccount> {
-    throw createNoConnectedAccountError();
-  }
+  readConnectedAccount: rejectConnectedAccount,
+  createTransfer: async () => null,
+  findTransfer: async () => null,
+  isTransferReversed: async () => false,
 
-  async createTransfer(): Promise<null> {
-    return null;
-  }
+  listOpenSubscriptions: async () => [],
+  listSubscriptionsSince: emptyList,
+  listPaymentsSince: emptyList,
+  listEventsSince: emptyList,
 
-  async isTransferReversed(): Promise<boolean> {
-    return false;
-  }
-
-  async findTransfer(): Promise<null> {
-    return null;
-  }
-
-  async listOpenSubscriptions(): Promise<string[]> {
-    return [];
-  }
-
-  listSubscriptionsSince(): AsyncIterable<never> {
-    return emptyList();
-  }
-
-  listPaymentsSince(): AsyncIterable<never> {
-    return emptyList();
-  }
-
-  listEventsSince(): AsyncIterable<never> {
-    return emptyList();
-  }
-
-  verifyEvent(): ProcessorEvent {
+  verifyEvent: () => {
     throw new ProcessorError('rejected', 'The simulated payment processor sends no events.');
-  }
+  },
+};
+
+function buildPayment({ topupUuid, accountUuid, amountCents, credits }: TopupOrder): ProcessorPayment {
+  return {
+    intentId: `simulated_${topupUuid}`,
+    topupUuid,
+    order: { topupUuid, accountUuid, amountCents, credits },
+    status: 'succeeded',
+    amountCents,
+    taxCents: 0,
+    discountCents: 0,
+    reversedCents: 0,
+    isDisputed: false,
+    failureCode: null,
+  };
 }
 
-function createNoConnectedAccountError(): ProcessorError {
-  return new ProcessorError('rejected', 'The simulated payment processor has no connected accounts.', {
+async function rejectConnectedAccount(): Promise<never> {
+  throw new ProcessorError('rejected', 'The simulated payment processor has no connected accounts.', {
     isConnectedAccountGone: true,
   });
 }

@@ -1,35 +1,16 @@
 import type Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { type PaymentProcessor, ProcessorError } from './paymentProcessor.ts';
+import { findOrNull, ignoreIfRejected, type StripeOptions, unwrap, withIdempotencyKey } from './stripeClient.ts';
 import {
   ACCOUNT_KEY,
+  buildOwnerKey,
   buildTopupMetadata,
   CURRENCY,
   getStripeId,
   PAGE_AMOUNTS_METADATA,
-  type PlanPrices,
   TOPUP_TAX_BEHAVIOR,
 } from './stripeMappers.ts';
-import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
-
-type CheckoutMethods = Pick<
-  PaymentProcessor,
-  | 'createCustomer'
-  | 'deleteCustomer'
-  | 'findPaymentMethod'
-  | 'openSubscriptionCheckout'
-  | 'openPlanChange'
-  | 'openPortal'
-  | 'openTopupCheckout'
->;
-
-interface CheckoutContext {
-  stripe: Stripe;
-  prices: PlanPrices;
-  portalConfiguration: string | undefined;
-  collectsTax: boolean;
-  acceptsPromotionCodes: boolean;
-}
 
 /** Stripe may show a page in the customer's currency; this service uses one. */
 const NO_ADAPTIVE_PRICING = { enabled: false };
@@ -46,8 +27,10 @@ const TAX_OPTIONS = {
 const DISCOUNT_NOTE = 'A discount reduces the price and the credits in the same proportion.';
 
 /** Builds the methods for customers, and for the pages where they pay and manage their billing. */
-export function buildCheckoutMethods(context: CheckoutContext) {
-  const { stripe, prices, portalConfiguration, collectsTax, acceptsPromotionCodes } = context;
+export function buildCheckoutMethods(
+  stripe: Stripe,
+  { prices, portalConfiguration, collectsTax, acceptsPromotionCodes }: StripeOptions,
+) {
   const portalOptions = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
   const priceOptions = {
     ...(collectsTax ? TAX_OPTIONS : {}),
@@ -68,17 +51,13 @@ export function buildCheckoutMethods(context: CheckoutContext) {
     const isOlder = (other: Stripe.Checkout.Session) =>
       other.created < created || (other.created === created && other.id < own);
     const others = open.data.filter((other) => other.mode === 'subscription' && isOlder(other));
-    for (const { id } of others) {
-      await unwrap(stripe.checkout.sessions.expire(id)).catch((error: unknown) => {
-        if (!(error instanceof ProcessorError) || error.fault !== 'rejected') throw error;
-      });
-    }
+    for (const { id } of others) await ignoreIfRejected(stripe.checkout.sessions.expire(id));
   }
 
   return {
-    createCustomer: async ({ accountUuid, email, replaces }) => {
-      const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
-      const key = ['customer', accountUuid, replaces].filter((part) => part !== undefined).join('-');
+    createCustomer: async (owner) => {
+      const customer = { email: owner.email, metadata: { [ACCOUNT_KEY]: owner.accountUuid } };
+      const key = buildOwnerKey('customer', owner);
       return (await unwrap(withIdempotencyKey(key, (options) => stripe.customers.create(customer, options)))).id;
     },
 
@@ -184,7 +163,7 @@ export function buildCheckoutMethods(context: CheckoutContext) {
       );
       return { sessionId: session.id, url: requireUrl(session.url) };
     },
-  } satisfies CheckoutMethods;
+  } satisfies Partial<PaymentProcessor>;
 }
 
 function requireUrl(url: string | null): string {

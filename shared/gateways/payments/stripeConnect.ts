@@ -1,28 +1,18 @@
 import type Stripe from 'stripe';
 import type { PaymentProcessor } from './paymentProcessor.ts';
-import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
-import { ACCOUNT_KEY, CURRENCY, PAYOUT_KEY, toSearchStart } from './stripeMappers.ts';
-
-type ConnectMethods = Pick<
-  PaymentProcessor,
-  | 'createConnectedAccount'
-  | 'openOnboarding'
-  | 'readConnectedAccount'
-  | 'createTransfer'
-  | 'findTransfer'
-  | 'isTransferReversed'
->;
+import { findOrNull, unwrap, withIdempotencyKey } from './stripeClient.ts';
+import { ACCOUNT_KEY, buildOwnerKey, CURRENCY, PAYOUT_KEY, toSearchStart } from './stripeMappers.ts';
 
 /** Builds the methods for payouts, by Stripe Connect: affiliates have connected accounts that receive transfers. */
-export function buildConnectMethods(stripe: Stripe): ConnectMethods {
+export function buildConnectMethods(stripe: Stripe) {
   return {
-    createConnectedAccount: async ({ accountUuid, email, replaces }) => {
-      const key = ['connect', accountUuid, replaces].filter((part) => part !== undefined).join('-');
+    createConnectedAccount: async (owner) => {
+      const key = buildOwnerKey('connect', owner);
       const params = {
         type: 'express' as const,
-        email,
+        email: owner.email,
         capabilities: { transfers: { requested: true } },
-        metadata: { [ACCOUNT_KEY]: accountUuid },
+        metadata: { [ACCOUNT_KEY]: owner.accountUuid },
       };
       return (await unwrap(withIdempotencyKey(key, (options) => stripe.accounts.create(params, options)))).id;
     },
@@ -62,5 +52,5 @@ export function buildConnectMethods(stripe: Stripe): ConnectMethods {
 
     isTransferReversed: async (transferId) =>
       (await findOrNull(stripe.transfers.retrieve(transferId)))?.reversed === true,
-  };
+  } satisfies Partial<PaymentProcessor>;
 }

@@ -1,13 +1,19 @@
 import type Stripe from 'stripe';
+import { addMilliseconds } from '../../lib/clock.ts';
+import { UUID_PATTERN } from '../../lib/uuid.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
-import type { PaymentFailureCode, ProcessorPayment, ProcessorSubscription, TopupOrder } from './paymentProcessor.ts';
-import type { SubscriptionInvoice } from './processorInvoice.ts';
-import { toProcessorInvoice } from './stripeInvoiceAmounts.ts';
-import { UUID_PATTERN } from '../../lib/uuid.ts';
-import { addMilliseconds } from '../../lib/clock.ts';
-import { fromUnixSeconds } from './stripeTime.ts';
-import { MINUTE_MS } from '../../spec/durations.ts';
+import type {
+  InvoiceReversals,
+  PaymentFailureCode,
+  ProcessorInvoice,
+  ProcessorOwner,
+  ProcessorPayment,
+  ProcessorSubscription,
+  SubscriptionInvoice,
+  TopupOrder,
+} from './paymentProcessor.ts';
 
 /** Maps Stripe's objects to those of `paymentProcessor.ts`. */
 
@@ -18,8 +24,13 @@ export const TOPUP_TAX_BEHAVIOR = 'exclusive';
 
 /** Metadata keys that link Stripe's objects to rows of this service. */
 export const ACCOUNT_KEY = 'account_uuid';
-export const TOPUP_KEY = 'topup_uuid';
+const TOPUP_KEY = 'topup_uuid';
 export const PAYOUT_KEY = 'payout_uuid';
+
+/** Returns the idempotency key of a customer or a connected account: one per account and per deleted one. */
+export function buildOwnerKey(prefix: string, { accountUuid, replaces }: ProcessorOwner): string {
+  return [prefix, accountUuid, replaces].filter((part) => part !== undefined).join('-');
+}
 
 /** Marks a subscription whose renewal this service has stopped for a time. */
 const HOLD_KEY = 'renewal_held';
@@ -99,7 +110,7 @@ function toSubscriptionInvoice(
     periodStart: getPeriodStart(invoice),
     paidUntil: getPeriodEnd(invoice),
     paidCents,
-    hasCreditNotes: invoice.post_payment_credit_notes_amount > 0,
+    hasCreditNotes: hasCreditNotes(invoice),
   };
 }
 
@@ -111,8 +122,7 @@ function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices)
 /** @param disputes the disputes of its charge. */
 export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Stripe.Dispute[] = []): ProcessorPayment {
   const taxCents = Number(intent.metadata[TAX_KEY] ?? 0);
-  const charge = intent.latest_charge;
-  const reversals = typeof charge === 'object' && charge !== null ? computeReversals(charge, disputes) : null;
+  const charge = getLatestCharge(intent);
   const error = intent.last_payment_error;
   const isSucceeded = intent.status === 'succeeded';
   return {
@@ -123,7 +133,7 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     taxCents: Number.isSafeInteger(taxCents) && taxCents > 0 ? taxCents : 0,
     discountCents: 0,
-    reversedCents: Math.min(intent.amount, reversals?.reversedCents ?? 0),
+    reversedCents: charge === null ? 0 : Math.min(intent.amount, computeReversals(charge, disputes).reversedCents),
     isDisputed: disputes.some(({ status }) => !WON_DISPUTE_STATUSES.includes(status)),
     failureCode: hasFailed(intent) ? toPaymentFailureCode(intent.status, error?.code ?? null) : null,
   };
@@ -207,8 +217,18 @@ export function toSearchStart(createdAt: Date): number {
   return toUnixSeconds(addMilliseconds(createdAt, -CLOCK_SKEW_MS));
 }
 
+/** Converts a time of Stripe's objects. */
+export function fromUnixSeconds(seconds: number): Date {
+  return new Date(1_000 * seconds);
+}
+
 export function toUnixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1_000);
+}
+
+/** Returns whether an invoice has credit notes from after the payment, which may record refunds outside of Stripe. */
+export function hasCreditNotes({ post_payment_credit_notes_amount: cents }: Stripe.Invoice): boolean {
+  return cents > 0;
 }
 
 /** Returns the subscription that an invoice is for. */
@@ -216,13 +236,53 @@ export function getSubscriptionId(invoice: Stripe.Invoice | null): string | null
   return getStripeId(invoice?.parent?.subscription_details?.subscription);
 }
 
+/** Maps an invoice to the document that the customer sees. @returns null for a draft. */
+export function toProcessorInvoice(invoice: Stripe.Invoice): ProcessorInvoice | null {
+  const { status, total, total_discount_amounts: discounts, status_transitions: transitions } = invoice;
+  if (!isListedStatus(status)) return null;
+  return {
+    id: invoice.id,
+    status,
+    number: invoice.number,
+    currency: invoice.currency,
+    totalCents: total,
+    taxCents: total - getTotalWithoutTax(invoice),
+    discountCents: (discounts ?? []).reduce((sum, { amount }) => sum + amount, 0),
+    hostedUrl: invoice.hosted_invoice_url ?? null,
+    pdfUrl: invoice.invoice_pdf ?? null,
+    createdAt: fromUnixSeconds(invoice.created),
+    paidAt: transitions.paid_at === null ? null : fromUnixSeconds(transitions.paid_at),
+  };
+}
+
+const LISTED_STATUSES: readonly string[] = [
+  'open',
+  'paid',
+  'void',
+  'uncollectible',
+] satisfies ProcessorInvoice['status'][];
+
+function isListedStatus(status: string | null): status is ProcessorInvoice['status'] {
+  return status !== null && LISTED_STATUSES.includes(status);
+}
+
+/** Returns the total of an invoice after discounts and before tax. */
+export function getTotalWithoutTax({ total, total_excluding_tax: net, total_taxes: taxes }: Stripe.Invoice): number {
+  return net ?? total - (taxes ?? []).reduce((sum, { amount }) => sum + amount, 0);
+}
+
 /** Returns the latest invoice of a subscription, which must be expanded. */
 export function getLatestInvoice({ latest_invoice: invoice }: Stripe.Subscription): Stripe.Invoice | null {
   return typeof invoice === 'object' ? invoice : null;
 }
 
+/** Returns the latest charge of a payment, which must be expanded. */
+export function getLatestCharge({ latest_charge: charge }: Stripe.PaymentIntent): Stripe.Charge | null {
+  return typeof charge === 'object' ? charge : null;
+}
+
 /** Returns whether an invoice bills a whole year, not a plan change. */
-export function isAnnualInvoice({ billing_reason: reason }: Stripe.Invoice): boolean {
+function isAnnualInvoice({ billing_reason: reason }: Stripe.Invoice): boolean {
   return reason === 'subscription_create' || reason === 'subscription_cycle';
 }
 
@@ -233,7 +293,7 @@ function getPeriodStart({ lines, created }: Stripe.Invoice): Date {
 }
 
 /** Returns the end of the period that an invoice bills. */
-export function getPeriodEnd({ lines }: Stripe.Invoice): Date {
+function getPeriodEnd({ lines }: Stripe.Invoice): Date {
   return fromUnixSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
 }
 
@@ -245,19 +305,11 @@ export function isDisputeOpen({ status }: Stripe.Dispute): boolean {
   return status !== 'won' && status !== 'lost' && status !== 'prevented' && !status.startsWith('warning_');
 }
 
-/** The part of a charge that went back to the customer, in cents. */
-export interface ChargeReversals {
-  /** Returned for good: refunds, and disputes that were lost or prevented. */
-  returnedCents: number;
-  /** The same, and what open disputes have withdrawn. */
-  reversedCents: number;
-}
-
 /** Computes what was returned of a charge: the one rule for top-ups, invoices, commissions and refunds. */
 export function computeReversals(
   { amount, amount_refunded: refunded }: Stripe.Charge,
   disputes: Stripe.Dispute[],
-): ChargeReversals {
+): Pick<InvoiceReversals, 'returnedCents' | 'reversedCents'> {
   // Stripe does not document whether it also lists a prevented dispute as a refund: it is counted once.
   const prevented = sumDisputes(disputes, ({ status }) => status === 'prevented');
   const lost = sumDisputes(disputes, ({ status }) => status === 'lost');

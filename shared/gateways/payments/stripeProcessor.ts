@@ -1,60 +1,40 @@
+import { getCatalog, getPlanSlugs } from '../../lib/catalog/catalog.ts';
+import type { Config } from '../../lib/config.ts';
 import type { PaymentProcessor } from './paymentProcessor.ts';
 import { buildCheckoutMethods } from './stripeCheckout.ts';
-import { createStripeClient } from './stripeClient.ts';
+import { createStripeClient, type StripeOptions } from './stripeClient.ts';
 import { buildConnectMethods } from './stripeConnect.ts';
 import { buildEventMethods } from './stripeEvents.ts';
-import { buildInvoiceMethods } from './stripeInvoices.ts';
-import type { Plan } from '../../spec/plans.ts';
-import type { PlanPrices } from './stripeMappers.ts';
 import { buildPaymentMethods } from './stripePayments.ts';
-import { buildPriceMethods } from './stripePrices.ts';
-import { buildRefundMethods } from './stripeRefunds.ts';
+import { findPlanPriceProblem, parsePlanPrices } from './stripePrices.ts';
 import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
-import { buildTopupInvoiceMethods } from './stripeTopupInvoices.ts';
 
-export interface StripeOptions {
-  secretKey: string;
-  webhookSecret: string;
-  /** Secret of the webhook for connected accounts, if there is a separate one. */
-  connectWebhookSecret?: string;
-  prices: PlanPrices;
-  /** The plans that these are the prices of. */
-  plans: readonly Plan[];
-  /** The id of a portal configuration. Default: the default configuration of the Stripe account. */
-  portalConfiguration?: string;
-  /** Another address than Stripe's own. */
-  apiBase?: string;
-  /** True if Stripe computes tax and adds it to every payment. */
-  collectsTax?: boolean;
-  /** True if checkout pages accept promotion codes. */
-  acceptsPromotionCodes?: boolean;
+export function openStripeProcessor(config: Config): PaymentProcessor {
+  return createStripeProcessor({
+    secretKey: config.STRIPE_SECRET_KEY as string,
+    webhookSecret: config.STRIPE_WEBHOOK_SECRET as string,
+    connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,
+    portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
+    apiBase: config.STRIPE_API_BASE,
+    collectsTax: config.STRIPE_TAX === 'on',
+    acceptsPromotionCodes: config.STRIPE_PROMOTION_CODES === 'on',
+    prices: parsePlanPrices(config, getPlanSlugs()),
+    plans: getCatalog().plans,
+  });
 }
 
 export type StripeProcessor = ReturnType<typeof createStripeProcessor>;
 
 /** Creates the payment processor that uses Stripe, through Stripe's own library. */
-export function createStripeProcessor({
-  secretKey,
-  webhookSecret,
-  connectWebhookSecret = webhookSecret,
-  prices,
-  plans,
-  portalConfiguration,
-  apiBase,
-  collectsTax = false,
-  acceptsPromotionCodes = false,
-}: StripeOptions) {
-  const stripe = createStripeClient(secretKey, apiBase);
+export function createStripeProcessor(options: StripeOptions) {
+  const stripe = createStripeClient(options.secretKey, options.apiBase);
   return {
     isSimulated: false,
-    ...buildPriceMethods({ stripe, prices, plans }),
-    ...buildCheckoutMethods({ stripe, prices, portalConfiguration, collectsTax, acceptsPromotionCodes }),
-    ...buildPaymentMethods(stripe, collectsTax),
-    ...buildRefundMethods(stripe),
-    ...buildSubscriptionMethods({ stripe, prices }),
-    ...buildInvoiceMethods({ stripe, prices }),
-    ...buildTopupInvoiceMethods(stripe, collectsTax),
+    findPlanPriceProblem: () => findPlanPriceProblem(stripe, options),
+    ...buildCheckoutMethods(stripe, options),
+    ...buildPaymentMethods(stripe, options),
+    ...buildSubscriptionMethods(stripe, options),
     ...buildConnectMethods(stripe),
-    ...buildEventMethods({ stripe, webhookSecret, connectWebhookSecret }),
+    ...buildEventMethods(stripe, options),
   } satisfies PaymentProcessor;
 }

@@ -1,37 +1,24 @@
 import type Stripe from 'stripe';
-import { type PaymentProcessor, ProcessorError, type RefundOutcome } from './paymentProcessor.ts';
-import { refundCharge } from './stripeRefunds.ts';
-import { findOrNull, unwrap } from './stripeResponses.ts';
-import { fromUnixSeconds } from './stripeTime.ts';
-import { listOutOfBandCredits, type Return, sumCents } from './stripeInvoices.ts';
-import { listDisputes } from './stripePayments.ts';
+import type { PaymentProcessor, RefundOutcome } from './paymentProcessor.ts';
+import { findOrNull, ignoreIfRejected, type StripeOptions, unwrap } from './stripeClient.ts';
 import {
-  toProcessorSubscription,
-  getStripeId,
-  isDisputeOpen,
-  getLatestInvoice,
-  type PlanPrices,
+  ACCOUNT_KEY,
   buildHoldMetadata,
   computeReversals,
+  CURRENCY,
+  fromUnixSeconds,
+  getLatestCharge,
+  getLatestInvoice,
+  getMetadataUuid,
+  getStripeId,
+  getSubscriptionId,
+  getTotalWithoutTax,
+  hasCreditNotes,
+  isDisputeOpen,
+  toProcessorInvoice,
+  toProcessorSubscription,
 } from './stripeMappers.ts';
-
-type SubscriptionMethods = Pick<
-  PaymentProcessor,
-  | 'readSubscription'
-  | 'cancelSubscription'
-  | 'setCancelAtPeriodEnd'
-  | 'setRenewalHeld'
-  | 'changePrice'
-  | 'isPaymentProcessing'
-  | 'readReversals'
-  | 'refundInvoice'
-  | 'readRefund'
->;
-
-interface SubscriptionContext {
-  stripe: Stripe;
-  prices: PlanPrices;
-}
+import { listDisputes, refundCharge } from './stripePayments.ts';
 
 /** Far more than a subscription has. */
 const MAX_INVOICES = 10_000;
@@ -42,6 +29,16 @@ interface InvoicePayment {
   charge: Stripe.Charge;
   disputes: Stripe.Dispute[];
   paidCents: number;
+}
+
+/** An amount that was returned to a customer. The amount of a dispute is withdrawn when it is opened. */
+interface Return {
+  cents: number;
+  at: Date;
+}
+
+function sumCents(returns: Return[]): number {
+  return returns.reduce((sum, { cents }) => sum + cents, 0);
 }
 
 /** Returns when the sum of the returned amounts has reached the paid one. */
@@ -55,9 +52,19 @@ function findReturnTime(returns: Return[], paidCents: number): Date | null {
   return inOrder.at(-1)?.at ?? null;
 }
 
-/** Builds the methods for subscriptions, and for the payments and refunds of their invoices. */
-export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext): SubscriptionMethods {
-  /** Returns the payments of an invoice; a payment outside of Stripe is not listed. */
+/** Returns the paid amount without tax, rounded down, in proportion if only a part was paid through Stripe. */
+function computeNetCents(paidCents: number, invoice: Stripe.Invoice): number {
+  const { total } = invoice;
+  if (total <= 0) return 0;
+  const withoutTax = getTotalWithoutTax(invoice);
+  return Number((BigInt(paidCents) * BigInt(Math.min(total, Math.max(0, withoutTax)))) / BigInt(total));
+}
+
+/** Builds the methods for subscriptions, and for their invoices with payments, refunds and credit notes. */
+export function buildSubscriptionMethods(stripe: Stripe, { prices }: StripeOptions) {
+  const planPriceIds = new Set(Object.values(prices).flat());
+
+  /** Returns the payments of an invoice: usually one, several if it was paid in parts. One outside of Stripe is not listed. */
   async function listInvoicePayments(invoiceId: string): Promise<InvoicePayment[]> {
     const params = { invoice: invoiceId, status: 'paid' as const, limit: 100 };
     const parts: InvoicePayment[] = [];
@@ -65,8 +72,8 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       const intentId = getStripeId(payment.payment_intent);
       if (intentId === null) continue;
       const intent = await unwrap(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
-      const charge = intent.latest_charge;
-      if (typeof charge !== 'object' || charge === null) continue;
+      const charge = getLatestCharge(intent);
+      if (charge === null) continue;
       parts.push({ intent, charge, disputes: await listDisputes(stripe, charge), paidCents: paidCents ?? 0 });
     }
     return parts;
@@ -81,13 +88,22 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
     return [...kept, ...lost].map(({ amount, created }) => ({ cents: amount, at: fromUnixSeconds(created) }));
   }
 
+  /** Lists the amounts that were refunded outside of Stripe and recorded as credit notes. */
+  async function listOutOfBandCredits(invoice: string, hasCreditNotes: boolean): Promise<Return[]> {
+    if (!hasCreditNotes) return [];
+    const { data } = await unwrap(stripe.creditNotes.list({ invoice, limit: 100 }));
+    const issued = data.filter(({ status }) => status === 'issued');
+    return issued.map(({ out_of_band_amount: cents, created }) => ({
+      cents: cents ?? 0,
+      at: fromUnixSeconds(created),
+    }));
+  }
+
   /** Voids the open invoice of a subscription. An invoice whose payment a bank is processing cannot be voided. */
   async function voidOpenInvoice(subscription: Stripe.Subscription | null): Promise<void> {
     const invoice = subscription === null ? null : getLatestInvoice(subscription);
     if (invoice === null || invoice.status !== 'open' || invoice.id === undefined) return;
-    await unwrap(stripe.invoices.voidInvoice(invoice.id)).catch((error: unknown) => {
-      if (!(error instanceof ProcessorError) || error.fault !== 'rejected') throw error;
-    });
+    await ignoreIfRejected(stripe.invoices.voidInvoice(invoice.id));
   }
 
   async function setRenewal(id: string, { isCanceled, isHeld }: { isCanceled: boolean; isHeld: boolean }) {
@@ -149,7 +165,7 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
     },
 
     readReversals: async ({ id: invoiceId, paidCents: invoiceCents, hasCreditNotes }) => {
-      const credits = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
+      const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes);
       const payments = await listInvoicePayments(invoiceId);
       let returnedCents = sumCents(credits);
       let reversedCents = returnedCents;
@@ -178,8 +194,8 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       }
       if (outcome !== 'refunded') return outcome;
       const partsCents = parts.reduce((sum, { paidCents }) => sum + paidCents, 0);
-      const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
-      const returnedCents = partsCents + (hasCreditNotes ? sumCents(await listOutOfBandCredits(stripe, invoiceId)) : 0);
+      const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice));
+      const returnedCents = partsCents + sumCents(credits);
       return returnedCents < invoice.amount_paid ? 'incomplete' : 'refunded';
     },
 
@@ -191,5 +207,43 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       const isChargeRefunded = charge !== null && charge.amount_refunded >= charge.amount;
       return { chargeId, isFailed: refund.status === 'failed', isChargeRefunded };
     },
-  };
+
+    findInvoiceSubscription: async (invoiceId) =>
+      getSubscriptionId(await findOrNull(stripe.invoices.retrieve(invoiceId))),
+
+    findCreditedInvoice: async (creditNoteId) =>
+      getStripeId((await findOrNull(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
+
+    readInvoice: async (invoiceId) => {
+      const invoice = await findOrNull(stripe.invoices.retrieve(invoiceId));
+      const customerId = getStripeId(invoice?.customer);
+      const subscriptionId = getSubscriptionId(invoice);
+      if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionId === null) return null;
+      let capturedCents = 0;
+      let reversedCents = sumCents(await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice)));
+      for (const { charge, disputes, paidCents } of await listInvoicePayments(invoiceId)) {
+        capturedCents += paidCents;
+        reversedCents += computeReversals(charge, disputes).reversedCents;
+      }
+      const paidCents = Math.min(invoice.amount_paid, capturedCents);
+      return {
+        customerId,
+        subscriptionId,
+        accountUuid: getMetadataUuid(invoice.parent?.subscription_details?.metadata ?? null, ACCOUNT_KEY),
+        isSupportedCurrency: invoice.currency === CURRENCY,
+        isForPlan: invoice.lines.data.some(({ pricing }) =>
+          planPriceIds.has(getStripeId(pricing?.price_details?.price) ?? ''),
+        ),
+        paidAt: fromUnixSeconds(invoice.status_transitions.paid_at ?? invoice.created),
+        paidCents,
+        netCents: computeNetCents(paidCents, invoice),
+        reversedCents: Math.min(paidCents, reversedCents),
+      };
+    },
+
+    readInvoiceDocument: async (invoiceId) => {
+      const invoice = await findOrNull(stripe.invoices.retrieve(invoiceId));
+      return invoice === null ? null : toProcessorInvoice(invoice);
+    },
+  } satisfies Partial<PaymentProcessor>;
 }

@@ -1,12 +1,14 @@
+import { SpanKind } from '@opentelemetry/api';
 import { ConfigError } from '../../lib/config.ts';
+import { upstreamRequestDuration } from '../../lib/metrics.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import type { AdapterName } from './modelPresets.ts';
+import { withSpan } from '../../lib/tracing.ts';
 import { falUpstream } from './fal.ts';
+import type { AdapterName } from './modelPresets.ts';
 import { openaiUpstream } from './openai.ts';
 import { replicateUpstream } from './replicate.ts';
+import { type Upstream, UpstreamError } from './upstream.ts';
 import { getUpstreamRoutes, type UpstreamRoute } from './upstreamConfig.ts';
-import { withMetrics } from './withMetrics.ts';
-import type { Upstream } from './upstream.ts';
 
 const ADAPTER_FACTORIES: Record<AdapterName, (route: UpstreamRoute) => Upstream> = {
   fal: falUpstream,
@@ -25,6 +27,38 @@ export function getUpstream(route: UpstreamRoute): Upstream {
     upstreamCache().set(name, upstream);
   }
   return upstream;
+}
+
+/** Wraps an upstream to record the duration and outcome of its requests. */
+function withMetrics(name: string, upstream: Upstream): Upstream {
+  const measure = <Args extends unknown[], Result>(operation: string, call: (...args: Args) => Promise<Result>) => {
+    return async (...args: Args): Promise<Result> => {
+      const startedAt = performance.now();
+      const observe = (outcome: string) =>
+        upstreamRequestDuration.observe(
+          { upstream: name, operation, outcome },
+          (performance.now() - startedAt) / 1_000,
+        );
+      try {
+        const attributes = { 'upstream.name': name };
+        const details = { name: `${operation} ${name}`, kind: SpanKind.CLIENT, attributes };
+        const result = await withSpan(details, () => call(...args));
+        observe('ok');
+        return result;
+      } catch (error) {
+        observe(error instanceof UpstreamError ? error.fault : 'error');
+        throw error;
+      }
+    };
+  };
+  return {
+    kind: upstream.kind,
+    isSynchronous: upstream.isSynchronous,
+    submit: measure('submit', (request) => upstream.submit(request)),
+    poll: measure('poll', (handle, options) => upstream.poll(handle, options)),
+    cancel: measure('cancel', (handle) => upstream.cancel(handle)),
+    probe: measure('probe', () => upstream.probe()),
+  };
 }
 
 /** Returns true if generations queue for the upstream: it has limits, or a submit lasts until the output is complete. */
@@ -58,7 +92,7 @@ export function requireUpstreamKeys(): void {
 }
 
 export { isRecentCallback, verifyCallback } from './callbacks/index.ts';
-export type { CallbackRequest } from './callbacks/callbackProtocol.ts';
+export type { CallbackRequest } from './callbacks/callbackProtocols.ts';
 export {
   computeCostCents,
   buildUpstreamInput,

@@ -1,8 +1,12 @@
+import { FormData } from 'undici';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { getContent, type HttpResponse } from '../httpClient.ts';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
+import { type JsonResponse, requestJson, requestStream } from './http.ts';
+import { readImageResponse } from './imageResponse.ts';
 import {
   accountError,
   FAILURE_MESSAGES,
@@ -19,22 +23,19 @@ import {
   unavailableError,
   withRetryableErrors,
 } from './responses.ts';
-import { toFormData } from './formData.ts';
-import { requestStream, requestJson, type JsonResponse } from './http.ts';
-import { readImageResponse } from './imageResponse.ts';
-import type { UpstreamRoute } from './upstreamConfig.ts';
 import {
   type CancelResult,
+  type SubmitImage,
+  type SubmitRequest,
   type SubmitResult,
   type Upstream,
-  type UpstreamResult,
   UpstreamError,
   type UpstreamHandle,
-  type SubmitRequest,
   type UpstreamOutput,
   type UpstreamProgress,
+  type UpstreamResult,
 } from './upstream.ts';
-import { canParseUrl } from '../../lib/canParseUrl.ts';
+import type { UpstreamRoute } from './upstreamConfig.ts';
 
 interface VideoHandle extends UpstreamHandle {
   id: string;
@@ -198,4 +199,34 @@ function getErrorCodes(body: unknown): string[] {
   return [getField(error, 'code'), getField(error, 'type')]
     .filter((code) => typeof code === 'string' || typeof code === 'number')
     .map(String);
+}
+
+/**
+ * Builds form data. Addresses of the images become files; a list of them has one part each, in a field whose name ends
+ * in `[]`. Other values that are not strings are sent as JSON.
+ * @throws UpstreamError `unavailable` if an image cannot be read.
+ */
+async function toFormData(body: Record<string, unknown>, images: readonly SubmitImage[] = []): Promise<FormData> {
+  const form = new FormData();
+  const findImage = (value: unknown) => images.find(({ url }) => url === value);
+  for (const [name, value] of Object.entries(body)) {
+    const values: unknown[] = Array.isArray(value) ? value : [value];
+    const found = values.map(findImage).filter((image) => image !== undefined);
+    if (values.length > 0 && found.length === values.length) {
+      const field = Array.isArray(value) ? `${name}[]` : name;
+      for (const image of found) form.append(field, await readAsFile(image), buildFileName(image));
+    } else form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return form;
+}
+
+async function readAsFile(image: SubmitImage): Promise<Blob> {
+  const bytes = await image.read().catch((error: unknown) => {
+    throw new UpstreamError('unavailable', `An input image could not be read: ${(error as Error).message}`);
+  });
+  return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: image.contentType });
+}
+
+function buildFileName({ contentType }: SubmitImage): string {
+  return `image.${contentType.slice('image/'.length)}`;
 }

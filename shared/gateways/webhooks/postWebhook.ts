@@ -1,13 +1,74 @@
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector } from 'undici';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
+import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, resolvePublicAddress } from '../../lib/ssrfGuard.ts';
-import { WEBHOOK_ATTEMPT_TIMEOUT_MS } from '../../spec/webhookDelivery.ts';
+import { WEBHOOK_ATTEMPT_TIMEOUT_MS, WEBHOOK_RETRY_AFTER_MAX_MS } from '../../spec/webhookDelivery.ts';
 import { type HttpResponse, sendRequest } from '../httpClient.ts';
-import { createWebhookConnections, type WebhookConnections } from './connections.ts';
-import { describeFailure } from './describeFailure.ts';
-import { parseRetryAfterMs } from './retryAfter.ts';
-import { canParseUrl } from '../../lib/canParseUrl.ts';
+
+/**
+ * Number of idle connections from which a connection is closed after its request. There may be ten thousand receivers,
+ * most of which get their next message long after the idle time.
+ */
+export const IDLE_CONNECTIONS_MAX = 256;
+
+const IDLE_TIMEOUT_MS = 4_000;
+
+/** Connections to receivers, kept for each origin between the messages of a burst. */
+export interface WebhookConnections {
+  readonly agent: Agent;
+  /** Number of requests in progress. */
+  requests: number;
+  /** Number of open connections. */
+  readonly open: number;
+  /** True if the connection of the next request must close after it. */
+  readonly isFull: boolean;
+}
+
+/**
+ * @param lookup resolves names; undefined uses the system's resolver, which accepts every address.
+ * @param tls authorities that are trusted instead of those of Node, for tests.
+ */
+export function createWebhookConnections(
+  lookup: LookupFunction | undefined,
+  tls: { ca?: string } = {},
+): WebhookConnections {
+  let open = 0;
+  const connect = buildConnector({
+    ...tls,
+    timeout: WEBHOOK_ATTEMPT_TIMEOUT_MS,
+    ...(lookup === undefined ? {} : { lookup }),
+  });
+  const agent = new Agent({
+    // The number of attempts in flight is bounded by their caller.
+    connections: null,
+    pipelining: 1,
+    keepAliveTimeout: IDLE_TIMEOUT_MS,
+    keepAliveMaxTimeout: IDLE_TIMEOUT_MS,
+    // The caller's signal limits the whole attempt.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: (options, callback) =>
+      connect(options, (...[error, socket]: Parameters<buildConnector.Callback>) => {
+        if (error !== null) return callback(error, null);
+        open += 1;
+        socket.once('close', () => (open -= 1));
+        return callback(null, socket);
+      }),
+  });
+  return {
+    agent,
+    requests: 0,
+    get open() {
+      return open;
+    },
+    get isFull() {
+      return open - this.requests >= IDLE_CONNECTIONS_MAX;
+    },
+  };
+}
 
 /** A message as one attempt sends it. */
 export interface WebhookRequest {
@@ -108,4 +169,50 @@ function toResult({ statusCode: status, headers }: HttpResponse): AttemptResult 
     error: status >= 300 && status < 400 ? 'redirect' : `status ${status}`,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
+}
+
+/** Reasons why an attempt got no status, in words that owners of endpoints and staff can search for. */
+const REASONS: readonly [RegExp, string][] = [
+  [/^EPRIVATE$/, 'private address'],
+  [/^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/, 'timeout'],
+  [/^ECONNREFUSED$/, 'connection refused'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'unreachable'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|ECONNABORTED)$/, 'reset'],
+  [
+    /^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|UNABLE_TO_|EPROTO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|CRL_|INVALID_CA)/,
+    'TLS',
+  ],
+  [/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_INFO|UND_ERR_RES)/, 'invalid response'],
+  [/^(ERR_INVALID_URL|UND_ERR_INVALID_ARG)$/, 'invalid address'],
+];
+
+interface NetworkError extends Error {
+  code?: string;
+  syscall?: string;
+  errors?: NetworkError[];
+}
+
+/** Describes an error of an attempt in one or two words. */
+function describeFailure(error: unknown): string {
+  const { name, code, syscall, errors } = error as NetworkError;
+  // Codes of the resolver overlap with those of connections.
+  if (syscall !== undefined && /^(query|getaddrinfo)/.test(syscall)) return 'name not resolved';
+  if (name === 'HTTPParserError') return 'invalid response';
+  const known = REASONS.find(([codes]) => code !== undefined && codes.test(code));
+  if (known !== undefined) return known[1];
+  // The name has several addresses, and each failed.
+  if (errors?.[0] !== undefined) return describeFailure(errors[0]);
+  return 'connection failed';
+}
+
+/** Parses a `Retry-After` header, in seconds or as a date, up to a day. @returns undefined if it is missing or invalid. */
+function parseRetryAfterMs(header: string | string[] | undefined): number | undefined {
+  const value = (Array.isArray(header) ? header[0] : header)?.trim() ?? '';
+  const waitMs = /^\d+$/.test(value) ? Number(value) * 1_000 : parseHttpDate(value) - now().getTime();
+  return Number.isNaN(waitMs) ? undefined : Math.min(WEBHOOK_RETRY_AFTER_MAX_MS, Math.max(0, waitMs));
+}
+
+/** Dates of HTTP start with the day of the week; `Date.parse` accepts much more. */
+function parseHttpDate(value: string): number {
+  return /^[A-Z][a-z]{2,8},? /.test(value) ? Date.parse(value) : Number.NaN;
 }

@@ -116,3 +116,14 @@ export function getPlanBySlug(slug: string): Plan {
 export function hasImageModels(): boolean {
   return getCatalog().models.some(({ inputs }) => Object.keys(inputs).length > 0);
 }
+
+/** Returns the plans on sale, in the order of the catalog. The subscribers of hidden ones keep them. */
+export function getOfferedPlans({ plans }: Catalog = getCatalog()): readonly Plan[] {
+  return plans.filter(({ hidden }) => !hidden);
+}
+
+/** Returns the plan that examples show: the recommended one, or the first. */
+export function getExamplePlan(catalog: Catalog = getCatalog()): Plan {
+  const offered = getOfferedPlans(catalog);
+  return offered.find(({ highlight }) => highlight) ?? (offered[0] as Plan);
+}

@@ -1,5 +1,4 @@
 import { ConfigError } from '../config.ts';
-import { countCharacters } from './countCharacters.ts';
 
 /** Readers of the fields of CATALOG. Every error is one sentence that names the path. */
 
@@ -58,3 +57,6 @@ export function requireName(path: string, name: string, pattern: RegExp, form: s
   if (name in Object.prototype)
     throw new ConfigError(`${path}: the name "${name}" is reserved, so choose another one.`);
 }
+
+/** Counts the Unicode characters of a text, as the schemas of requests do. */
+export const countCharacters = (text: string): number => Array.from(text).length;

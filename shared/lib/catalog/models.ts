@@ -1,8 +1,7 @@
 import Type, { type TObject, type TSchema } from 'typebox';
 import { v5 as uuidv5 } from 'uuid';
-import type { CatalogModel, ModelDefinition, ParamDefinition } from '../../spec/catalog.ts';
+import type { CatalogModel, InputDefinition, ModelDefinition, ParamDefinition } from '../../spec/catalog.ts';
 import { DEFAULT_MODELS } from '../../spec/defaultModels.ts';
-import { buildInputParams, listRequiredInputs } from './inputParams.ts';
 import { isOptional } from './paramValues.ts';
 import { computePrice, getAbsentParams, listPrices } from './price.ts';
 
@@ -78,4 +77,36 @@ function buildParamsSchema(params: ModelDefinition['params']): Record<string, un
       return [name, type === 'boolean' ? true : { type, minimum, maximum }];
     }),
   );
+}
+
+const ROLE_DESCRIPTIONS: Record<InputDefinition['role'], string> = {
+  first_frame: 'Image with which the video begins',
+  last_frame: 'Image with which the video ends',
+  reference: 'Image to use as a reference',
+};
+
+const INPUT_FORMS =
+  '"generation:<uuid>" for an image of the account, "upload:<uuid>" for an upload, or an https address of a PNG, JPEG or WebP';
+
+/** Builds the schemas of the parameters that take images. Their form is checked when the images are prepared. */
+function buildInputParams(inputs: Readonly<Record<string, InputDefinition>>): Record<string, TSchema> {
+  return Object.fromEntries(
+    Object.entries(inputs).map(([name, { required = false, ...input }]) => {
+      const schema = buildInputParam(input);
+      return [name, required ? schema : Type.Optional(schema)];
+    }),
+  );
+}
+
+function buildInputParam({ role, max = 1 }: InputDefinition): TSchema {
+  const description = `${ROLE_DESCRIPTIONS[role]}: ${INPUT_FORMS}.`;
+  if (max === 1) return Type.String({ minLength: 1, description });
+  return Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: max, description });
+}
+
+/** Lists the parameters that a request must have an image for. */
+function listRequiredInputs(inputs: Readonly<Record<string, InputDefinition>>): string[] {
+  return Object.entries(inputs)
+    .filter(([, { required }]) => required === true)
+    .map(([name]) => name);
 }

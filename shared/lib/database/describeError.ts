@@ -15,8 +15,9 @@ export function getDatabaseLocation(): DatabaseLocation {
   return { host, port, name: database };
 }
 
-/** Formats an address for a sentence: `The database genmeter at 127.0.0.1:5432`. */
-export function formatDatabase({ host, port, name }: DatabaseLocation = getDatabaseLocation()): string {
+/** Formats the address for a sentence: `The database genmeter at 127.0.0.1:5432`. */
+export function formatDatabase(): string {
+  const { host, port, name } = getDatabaseLocation();
   return `The database ${name} at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 

@@ -14,7 +14,7 @@ function isNotSent(error: unknown): boolean {
 }
 
 /** Returns true if Postgres canceled the statement because it took too long. It had no effect. */
-export function isStatementTimeout(error: unknown): boolean {
+function isStatementTimeout(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '57014';
 }
 

@@ -1,8 +1,7 @@
 import { perService } from '../../../../shared/lib/serviceScope.ts';
-import { startPlanCheckout } from '../../../../shared/domain/billing/checkout.ts';
+import { openCustomerPortal, startPlanCheckout } from '../../../../shared/domain/billing/checkout.ts';
 import { updateAutoTopupSettings } from '../../../../shared/domain/billing/autoTopupSettings.ts';
-import { getInvoiceUrl } from '../../../../shared/domain/billing/invoiceLink.ts';
-import { openCustomerPortal } from '../../../../shared/domain/billing/portal.ts';
+import { getInvoiceUrl } from '../../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../../shared/domain/billing/topups.ts';
 import { executeIdempotent } from '../../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { getNetCents, getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
-import type { ListedTopup } from '../../../../shared/domain/billing/listTopups.ts';
+import type { ListedTopup } from '../../../../shared/domain/billing/topups.ts';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { Table } from '../../../web/components/table.tsx';

@@ -6,7 +6,7 @@ import { getAutoTopupSettings } from '../../../../shared/domain/billing/autoTopu
 import { getBillingStatus } from '../../../../shared/domain/billing/billingStatus.ts';
 import { type BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
 import { listRecentInvoices } from '../../../../shared/domain/billing/invoices.ts';
-import { listRecentTopups } from '../../../../shared/domain/billing/listTopups.ts';
+import { listRecentTopups } from '../../../../shared/domain/billing/topups.ts';
 import { config } from '../../../../shared/lib/config.ts';
 import { processor } from '../../../../shared/gateways/payments/index.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../../shared/spec/limits.ts';

@@ -8,14 +8,16 @@ import {
 } from '../../../gateways/upstreams/index.ts';
 import { now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
-import { logger } from '../../../lib/logger.ts';
+import { decryptText, deriveKey, encryptText } from '../../../lib/encryption.ts';
 import { throttleLog } from '../../../lib/logThrottle.ts';
+import { logger } from '../../../lib/logger.ts';
+import { getServerSecret } from '../../../lib/serverSecret.ts';
+import { isUuid } from '../../../lib/uuid.ts';
 import { recordCallbackActivity } from '../../../queues/callbackActivity.ts';
 import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 import { ServiceError } from '../../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
-import { buildCallbackToken, CALLBACK_PATH, type CallbackTarget, parseCallbackToken } from './callbackAddress.ts';
 import { type ClaimedGeneration, SWEEP_GRACE_MS } from './step.ts';
 
 /** Returns the address for the call-back of a submit; undefined if its upstream sends none. */
@@ -109,3 +111,46 @@ function toVerificationError(error: unknown): never {
 }
 
 const RETRY_AFTER_SECONDS = 10;
+
+/**
+ * Address at which an upstream reports that a run has ended. Its token is encrypted and authenticated, so that it
+ * cannot be guessed and reveals nothing, and no row has to be stored for it.
+ */
+
+/** Path below the address of the service. */
+const CALLBACK_PATH = '/upstream-events/';
+
+/** The run that a call-back is about. */
+interface CallbackTarget {
+  uuid: string;
+  accountId: number;
+  upstream: string;
+  /** Time of the claim whose submit started the run: another submit of the same generation has another address. */
+  submitStartedAt: Date;
+}
+
+/** Longest token: an upstream's name has no other limit. */
+const TOKEN_MAX_CHARACTERS = 400;
+
+const tokenKey = () => deriveKey(getServerSecret(), 'upstream call-back');
+
+/** Builds the token of a run. */
+export function buildCallbackToken({ uuid, accountId, upstream, submitStartedAt }: CallbackTarget): string {
+  const text = [uuid, accountId, submitStartedAt.getTime(), upstream].join(' ');
+  return encryptText(tokenKey(), text).toString('base64url');
+}
+
+/** Returns the run of a token; undefined if this service has not built it. */
+export function parseCallbackToken(token: string): CallbackTarget | undefined {
+  if (token.length > TOKEN_MAX_CHARACTERS || !/^[\w-]+$/.test(token)) return undefined;
+  try {
+    const [uuid = '', accountId, submittedAt, upstream = ''] = decryptText(
+      tokenKey(),
+      Buffer.from(token, 'base64url'),
+    ).split(' ');
+    if (!isUuid(uuid)) return undefined;
+    return { uuid, accountId: Number(accountId), upstream, submitStartedAt: new Date(Number(submittedAt)) };
+  } catch {
+    return undefined;
+  }
+}

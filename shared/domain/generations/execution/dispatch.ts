@@ -1,11 +1,17 @@
 import pLimit from 'p-limit';
 import { isTestUpstream, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
+import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
+import { db } from '../../../lib/database/pool.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
+import { isDraining, trackInFlight } from '../../../lib/drain.ts';
+import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
-import { getActiveRoutes } from './modelHealth.ts';
-import { runDispatchLoop } from './dispatchLoop.ts';
-import { claimForSubmit } from './claim.ts';
+import type { UpstreamRateLimit } from '../../../tables/UpstreamRateLimit.ts';
+import { claimForSubmit, claimOldest } from './claim.ts';
+import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
+import type { ClaimedGeneration } from './step.ts';
 import { submitClaimed } from './submit.ts';
 
 const submitSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
@@ -20,16 +26,155 @@ export async function dispatchGenerations(generations: GenerationKey[]): Promise
   // The test upstream has a dispatch loop. Live generations do not wake it.
   const routes = hasTests ? active : active.filter(({ upstream }) => !isTestUpstream(upstream));
   const loopUpstreams = new Set(routes.filter(usesDispatchLoop).map(({ upstream }) => upstream.name));
-  const dispatchLoops = [...loopUpstreams].map(runDispatchLoop);
+  const passes = [...loopUpstreams].map(runDispatchLoop);
   const live = generations.filter((generation) => generation.is_test !== true);
   // Claim only when a slot is free: the lease covers one submit and no time in a local queue.
   const submits = routes.every(usesDispatchLoop)
     ? []
     : live.map((generation) => submitSlots()(() => claimAndSubmit(generation)));
-  await Promise.all([...dispatchLoops, ...submits]);
+  await Promise.all([...passes, ...submits]);
 }
 
 async function claimAndSubmit(key: GenerationKey): Promise<void> {
   const generation = await claimForSubmit(key);
   if (generation !== undefined) await submitClaimed(generation);
+}
+
+/** One loop per upstream for which generations queue. Wake-ups that arrive while it claims are merged into one more pass. */
+interface DispatchLoop {
+  /** Submits in progress in this process. */
+  activeSubmits: number;
+  /** True while a pass claims generations. */
+  isFetching: boolean;
+  /** Set by a wake-up during a pass: one more pass follows. */
+  refetch: boolean;
+  /** Timer of the next pass while the rate limit is exhausted. */
+  cooldown: NodeJS.Timeout | undefined;
+}
+
+const dispatchLoops = perService(() => new Map<string, DispatchLoop>());
+
+/**
+ * Claims and submits the oldest generations of an upstream with a dispatch loop, within its limits and the slots of this process.
+ * Call it when a generation was queued or a slot became free. Resolves when nothing more can be claimed, without
+ * waiting for the submits, which may take minutes.
+ */
+async function runDispatchLoop(upstream: string): Promise<void> {
+  const loop = getDispatchLoop(upstream);
+  loop.refetch = true;
+  if (loop.isFetching) return;
+  loop.isFetching = true;
+  try {
+    while (loop.refetch && !isDraining()) {
+      loop.refetch = false;
+      await dispatchNext(upstream, loop);
+    }
+  } finally {
+    loop.isFetching = false;
+  }
+}
+
+function getDispatchLoop(upstream: string): DispatchLoop {
+  let loop = dispatchLoops().get(upstream);
+  if (loop === undefined) {
+    loop = { activeSubmits: 0, isFetching: false, refetch: false, cooldown: undefined };
+    dispatchLoops().set(upstream, loop);
+  }
+  return loop;
+}
+
+async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void> {
+  const routes = (await getActiveRoutes()).filter(
+    (route) => route.upstream.name === upstream && usesDispatchLoop(route),
+  );
+  const capacity = config.UPSTREAM_CONCURRENCY - loop.activeSubmits;
+  if (routes.length === 0 || capacity < 1) return;
+  const { generations, waitMs } = await claimWithinLimits(routes, capacity);
+  for (const generation of generations) {
+    loop.activeSubmits += 1;
+    const work = submitClaimed(generation).catch((err: unknown) =>
+      logger.error({ err, generationId: generation.uuid }, 'submit failed'),
+    );
+    trackInFlight(
+      work.finally(() => {
+        loop.activeSubmits -= 1;
+        triggerDispatch(upstream);
+      }),
+    );
+  }
+  if (waitMs > 0) scheduleRetry(upstream, loop, waitMs);
+}
+
+/** Starts a dispatch pass without waiting for it. After a failure, the sweep enqueues the generations again. */
+function triggerDispatch(upstream: string): void {
+  runDispatchLoop(upstream).catch((err: unknown) => {
+    logger.warn({ err, upstream }, 'dispatch failed; sweep will retry');
+  });
+}
+
+function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): void {
+  loop.cooldown ??= setTimeout(() => {
+    loop.cooldown = undefined;
+    triggerDispatch(upstream);
+  }, waitMs);
+}
+
+/** Dispatches the next generation of an upstream with a dispatch loop after one of its generations has ended. */
+export async function onSlotFreed(upstream: string): Promise<void> {
+  const routes = await getActiveRoutes();
+  if (routes.some((route) => route.upstream.name === upstream && usesDispatchLoop(route))) triggerDispatch(upstream);
+}
+
+/**
+ * Limits of an upstream over all workers: concurrent generations, and submits per minute (GCRA). A worker locks the
+ * upstream's row before it claims, so that two workers never use the same free slot. Running generations are counted
+ * and not stored as a counter, so nothing has to be released when one ends or a worker dies.
+ */
+
+const LOCK_RATE_LIMIT = prepared(
+  'lock_upstream_rate_limit',
+  `INSERT INTO upstream_rate_limits AS t (upstream, theoretical_arrival_at) VALUES (:upstream, :now)
+   ON CONFLICT (upstream) DO UPDATE SET theoretical_arrival_at = greatest(t.theoretical_arrival_at, excluded.theoretical_arrival_at)
+   RETURNING theoretical_arrival_at`,
+);
+
+const UPDATE_RATE_LIMIT = prepared(
+  'update_upstream_rate_limit',
+  'UPDATE upstream_rate_limits SET theoretical_arrival_at = :next WHERE upstream = :upstream',
+);
+
+type RateLimitRow = Pick<UpstreamRateLimit, 'theoretical_arrival_at'>;
+
+interface ClaimBatch {
+  generations: ClaimedGeneration[];
+  /** Time until the rate allows the next submit; 0 if it allows one now. */
+  waitMs: number;
+}
+
+/**
+ * Claims the oldest generations that wait for an upstream, within its limits.
+ * @param routes every active route that leads to this upstream.
+ * @param limit free submit slots of this process.
+ */
+async function claimWithinLimits(routes: ActiveRoute[], limit: number): Promise<ClaimBatch> {
+  const { name, perMinute } = (routes[0] as ActiveRoute).upstream;
+  return db.transaction(async (transaction) => {
+    const at = now();
+    const [row] = await runStatement<RateLimitRow>(LOCK_RATE_LIMIT, { upstream: name, now: at }, transaction);
+    if (perMinute === null) return { generations: await claimOldest(transaction, routes, limit, at), waitMs: 0 };
+    const rate = computeRate(perMinute);
+    // Lead of the theoretical arrival time over an even pace.
+    const aheadMs = (row as RateLimitRow).theoretical_arrival_at.getTime() - at.getTime();
+    const capacity = Math.floor(rate.burst - aheadMs / rate.intervalMs);
+    if (capacity < 1) return { generations: [], waitMs: Math.ceil(aheadMs - (rate.burst - 1) * rate.intervalMs) };
+    const generations = await claimOldest(transaction, routes, Math.min(limit, capacity), at);
+    const next = addMilliseconds(at, aheadMs + generations.length * rate.intervalMs);
+    await runStatement(UPDATE_RATE_LIMIT, { upstream: name, next }, transaction);
+    return { generations, waitMs: generations.length === capacity ? Math.ceil(rate.intervalMs) : 0 };
+  });
+}
+
+/** Spreads submits evenly over the minute, with a burst of one second's worth. */
+function computeRate(perMinute: number): { intervalMs: number; burst: number } {
+  return { intervalMs: 60_000 / perMinute, burst: Math.max(1, Math.ceil(perMinute / 60)) };
 }

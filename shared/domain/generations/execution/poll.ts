@@ -1,28 +1,37 @@
 import pLimit from 'p-limit';
 import {
-  type UpstreamRoute,
-  type UpstreamResult,
   FAILURE_MESSAGES,
-  UpstreamError,
   getUpstream,
+  UpstreamError,
   type UpstreamProgress,
+  type UpstreamResult,
+  type UpstreamRoute,
 } from '../../../gateways/upstreams/index.ts';
-import { now } from '../../../lib/clock.ts';
+import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
+import { prepared } from '../../../lib/database/preparedStatements.ts';
 import { trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
+import { MINUTE_MS } from '../../../spec/durations.ts';
+import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
-import { onSlotFreed } from './dispatchLoop.ts';
+import { onSlotFreed } from './dispatch.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { withRefreshThrottle } from './lease.ts';
-import { acquirePoll, acquireReadRefresh } from './refreshThrottle.ts';
-import type { ClaimedGeneration } from './step.ts';
-import { MINUTE_MS } from '../../../spec/durations.ts';
+import { listUpstreamsWithCallbacks } from './pollPace.ts';
+import {
+  batchStep,
+  CLAIMED_COLUMNS,
+  type ClaimedGeneration,
+  CLOCK_SKEW_MS,
+  SWEEP_GRACE_MS,
+  WANTED_GENERATIONS,
+} from './step.ts';
 
 /** Time since the submission from which "unknown to the upstream" means lost: at first it may not be visible everywhere. */
 const LOST_AFTER_MS = MINUTE_MS;
@@ -124,3 +133,42 @@ async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamRe
 function isLongAgo(time: Date, milliseconds: number): boolean {
   return now().getTime() - time.getTime() > milliseconds;
 }
+
+/**
+ * Delay between two polls: `age / 5`, at least 2 and at most 8 seconds. Always 8 seconds while call-backs arrive, but not
+ * after a request to cancel, which polls carry out.
+ */
+const POLL_DELAY = `CASE WHEN g.upstream = ANY (cast(:rare AS text[])) AND g.cancel_requested_at IS NULL THEN interval '8 seconds'
+       ELSE least(interval '8 seconds', greatest(interval '2 seconds', (cast(:now AS timestamptz) - g.created_at) / 5)) END`;
+
+/**
+ * Acquires the right to poll a generation's upstream, or returns undefined if another process polled it less than
+ * 2 seconds ago. Reads and polls of all processes share this throttle. The process that acquires it enqueues the next
+ * poll, `poll_delay_ms` later; a poll that comes before `next_poll_at` is rejected, which ends duplicate poll chains.
+ */
+function createRefreshThrottle(name: string, isDue: string) {
+  return batchStep(
+    prepared(
+      name,
+      `WITH open AS (
+         SELECT g.uuid, g.account_id FROM ${WANTED_GENERATIONS}
+          WHERE g.status = 'queued' AND g.upstream_handle IS NOT NULL
+            AND (g.polled_at IS NULL OR g.polled_at <= :before) ${isDue}
+          ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
+       )
+       UPDATE generations g
+          SET polled_at = :now, next_poll_at = cast(:now AS timestamptz) + ${POLL_DELAY},
+              next_attempt_at = cast(:now AS timestamptz) + ${POLL_DELAY} + interval '${SWEEP_GRACE_MS} milliseconds'
+         FROM open WHERE g.uuid = open.uuid AND g.account_id = open.account_id
+       RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
+    ),
+    (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS), rare: listUpstreamsWithCallbacks() }),
+  );
+}
+
+const acquireReadRefresh = createRefreshThrottle('acquire_read_refresh', '');
+const acquirePoll = createRefreshThrottle(
+  'acquire_poll',
+  `AND (g.next_poll_at IS NULL
+        OR g.next_poll_at <= cast(:now AS timestamptz) + interval '${CLOCK_SKEW_MS} milliseconds')`,
+);

@@ -7,7 +7,7 @@ import type { Generation } from '../../../tables/Generation.ts';
 import { enqueueNextStep } from '../../../queues/enqueue.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { failGeneration } from './completeOrFail.ts';
-import { onSlotFreed } from './dispatchLoop.ts';
+import { onSlotFreed } from './dispatch.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import type { ClaimedGeneration } from './step.ts';
 

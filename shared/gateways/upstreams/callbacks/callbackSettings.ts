@@ -3,7 +3,7 @@ import { canParseUrl } from '../../../lib/canParseUrl.ts';
 import { isLocalUrl, isPublicHttpsUrl } from '../../../lib/configChecks.ts';
 import type { AdapterName } from '../modelPresets.ts';
 import type { UpstreamsVariable } from '../upstreamsVariable.ts';
-import { parseSecret } from './replicate.ts';
+import { parseSecret } from './callbackProtocols.ts';
 
 /** Settings of the requests by which an upstream reports that a run has ended. */
 export interface CallbackSettings {

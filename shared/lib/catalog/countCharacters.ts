@@ -1,2 +1,0 @@
-/** Counts the Unicode characters of a text, as the schemas of requests do. */
-export const countCharacters = (text: string): number => Array.from(text).length;
