@@ -10,7 +10,7 @@ import { ADJUSTMENT_MAX_CREDITS } from '../../../shared/domain/adjustments/credi
 import { INSTANT_FORM, parseInstant } from '../../../shared/lib/instant.ts';
 import { NO_OTHER_FIELDS, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
-import { requireActor } from '../../context.ts';
+import { type Context, requireActor } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
@@ -87,9 +87,14 @@ const EXAMPLE_GIFT_CODE = {
   created_at: EXAMPLE_TIMESTAMP,
 };
 
-/** Reads the request of staff to create a code. */
-export function toNewGiftCode({ expires_at: expiresAt = null, ...rest }: Static<typeof CreateGiftCodeRequest>) {
-  return { ...rest, expiresAt: expiresAt === null ? null : parseInstant(expiresAt) };
+/** Creates the code that a member of staff requests. */
+export function createRequestedCode(
+  ctx: Context,
+  { credits, uses, expires_at: expiresAt = null, note }: Static<typeof CreateGiftCodeRequest>,
+  onCreated: Parameters<typeof createGiftCode>[2],
+): Promise<CreatedGiftCode> {
+  const code = { credits, uses, expiresAt: expiresAt === null ? null : parseInstant(expiresAt) };
+  return createGiftCode(requireActor(ctx, note), code, onCreated);
 }
 
 export const GIFT_CODES: Feature = {
@@ -130,7 +135,7 @@ export const GIFT_CODES: Feature = {
       },
       idempotent: true,
       run: async ({ ctx, body, saveResponse }) => {
-        const created = await createGiftCode(requireActor(ctx), toNewGiftCode(body), (transaction, done) =>
+        const created = await createRequestedCode(ctx, body, (transaction, done) =>
           saveResponse(transaction, presentCreatedGiftCode(done)),
         );
         return presentCreatedGiftCode(created);
@@ -160,7 +165,7 @@ export const GIFT_CODES: Feature = {
         schema: GiftCodeResponse,
         example: { ...EXAMPLE_GIFT_CODE, revoked_at: EXAMPLE_TIMESTAMP },
       },
-      run: async ({ ctx, uuid }) => presentGiftCode(await revokeGiftCode(requireActor(ctx), uuid, '')),
+      run: async ({ ctx, uuid }) => presentGiftCode(await revokeGiftCode(requireActor(ctx, ''), uuid)),
     }),
   ],
 };

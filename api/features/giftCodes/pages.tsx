@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { VNode } from 'preact';
 import {
-  createGiftCode,
   findGiftCode,
   listGiftCodes,
   redeemGiftCode,
@@ -11,7 +10,7 @@ import { executeIdempotent, type SaveResponse } from '../../../shared/domain/pla
 import { now } from '../../../shared/lib/clock.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
-import { type Context, requireActor, requireCaller } from '../../context.ts';
+import { type Context, requireCaller } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
@@ -29,7 +28,7 @@ import { sendStaffConsolePage } from '../../web/components/areaPage.tsx';
 import { Table } from '../../web/components/table.tsx';
 import { BILLING_PATH, renderBillingPage } from '../billing/pages/view.tsx';
 import { defineAction } from '../staff/pages/actions/defineAction.tsx';
-import { CreateGiftCodeRequest, RedeemRequest, toNewGiftCode } from './endpoints.ts';
+import { CreateGiftCodeRequest, createRequestedCode, RedeemRequest } from './endpoints.ts';
 
 const STAFF_PATH = '/admin/gift-codes/';
 const parseRedeem = createBodyParser(RedeemRequest);
@@ -51,7 +50,7 @@ const createCode = withListErrors(async (ctx) => {
   const { response } = await executeIdempotent(
     { accountId, scope: 'staff.giftCode', key: readFormIdempotencyKey(ctx), request },
     async (_id, saveResponse: SaveResponse<{ code: string }>) => {
-      const { code } = await createGiftCode(requireActor(ctx), toNewGiftCode(request), (transaction, created) =>
+      const { code } = await createRequestedCode(ctx, request, (transaction, created) =>
         saveResponse(transaction, { code: created.code }),
       );
       return { code };
@@ -85,8 +84,8 @@ const revokeCode = defineAction({
     closed: revokedAt === null ? undefined : 'This gift code is already revoked.',
     returnPath: STAFF_PATH,
   }),
-  perform: async (ctx, { uuid }, { reason }) => {
-    await revokeGiftCode(requireActor(ctx), uuid, reason);
+  perform: async ({ uuid }, { actor }) => {
+    await revokeGiftCode(actor, uuid);
     return 'revoked';
   },
 });

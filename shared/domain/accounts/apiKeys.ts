@@ -2,6 +2,7 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
+import { logger } from '../../lib/logger.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -9,6 +10,7 @@ import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, PAGE_SIZE } from '../..
 import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
@@ -228,8 +230,8 @@ async function findKey(transaction: Transaction, accountId: number, uuid: string
 }
 
 /**
- * Revokes a key permanently. Revoking it again changes nothing.
- * @param onRevoked may write more rows in the same transaction, unless the key was revoked before.
+ * Revokes a key permanently.
+ * @returns false if it was revoked before: nothing was changed or recorded.
  * @throws ServiceError not_found when the account has no such key.
  */
 export async function revokeApiKey(
@@ -238,20 +240,20 @@ export async function revokeApiKey(
   {
     origin = SERVICE_ORIGIN,
     expiredBy,
-    onRevoked = async () => {},
+    actor,
   }: {
     origin?: RequestOrigin;
     /** Revokes the key only if its expiry is not later. */
     expiredBy?: Date;
-    /** May write more rows in the same transaction. */
-    onRevoked?: (transaction: Transaction, key: ApiKey) => Promise<void>;
+    /** Staff who revoke it. */
+    actor?: Actor;
   } = {},
-): Promise<void> {
-  await Account.transaction(async (transaction) => {
+): Promise<boolean> {
+  const isRevoked = await Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const key = await findKey(transaction, accountId, uuid);
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
-    if (key.revoked_at !== null || !isExpired) return;
+    if (key.revoked_at !== null || !isExpired) return false;
     await key.$query(transaction).patch({ revoked_at: now() });
     await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
     await lockTestAccount(transaction, accountId);
@@ -264,6 +266,18 @@ export async function revokeApiKey(
       subject: { key: uuid },
     });
     await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
-    await onRevoked(transaction, key);
+    if (actor !== undefined) {
+      const { prefix } = key;
+      await recordAuditEntry(transaction, actor, {
+        action: 'key.revoke',
+        accountId,
+        targetId: uuid,
+        before: { prefix, revoked: false },
+        after: { prefix, revoked: true },
+      });
+    }
+    return true;
   });
+  if (isRevoked && actor !== undefined) logger.info({ accountId, key: uuid }, 'API key revoked by staff');
+  return isRevoked;
 }

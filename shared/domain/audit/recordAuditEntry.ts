@@ -1,17 +1,19 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
+import { isStaffEmail } from '../../lib/staffEmails.ts';
 import { AUDIT_ACTIONS, type AuditAction, type StaffRole } from '../../spec/staff.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
-import { isStaffEmail } from '../accounts/staffRights.ts';
 import { assertWithinDailyLimit } from './dailyLimits.ts';
 
-/** The person who performs a staff action: a staff account in the console, or the system user of a command. */
-export type Actor = StaffActor | { kind: 'system'; systemUser: string };
+/** Author of a staff action, with the reason: a staff account in the console, or the system user of a command. */
+export type Actor = StaffActor | { kind: 'system'; systemUser: string; reason: string };
 export interface StaffActor {
   kind: 'staff';
+  /** May be empty where the action explains itself. */
+  reason: string;
   accountId: number;
   role: StaffRole;
   requestId: string;
@@ -25,8 +27,6 @@ export interface AuditRecord {
   accountId: number | null;
   /** UUID of the target, or the name of a queue. */
   targetId: string;
-  /** Why; may be empty where the action explains itself. */
-  reason: string;
   before?: Record<string, unknown>;
   after?: Record<string, unknown>;
 }
@@ -37,7 +37,7 @@ export interface AuditRecord {
  *   that gives back more than the role may in a day.
  */
 export async function recordAuditEntry(transaction: Transaction, actor: Actor, record: AuditRecord): Promise<void> {
-  const { action, accountId, targetId, reason, before = null, after = null } = record;
+  const { action, accountId, targetId, before = null, after = null } = record;
   const isStaff = actor.kind === 'staff';
   if (isStaff && accountId !== null) await assertMayActOn(transaction, actor, accountId);
   if (isStaff) await assertWithinDailyLimit(transaction, actor, record);
@@ -51,7 +51,7 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
     account_id: accountId,
     target_type: AUDIT_ACTIONS[action].target,
     target_id: targetId,
-    reason,
+    reason: actor.reason,
     before,
     after,
     request_id: isStaff ? actor.requestId : null,

@@ -1,9 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { randomUUID } from 'node:crypto';
+import type { StaffActor } from '../../../../../shared/domain/audit/recordAuditEntry.ts';
 import { isUuid } from '../../../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../../../shared/spec/staff.ts';
-import type { Context, Handler } from '../../../../context.ts';
+import { type Context, type Handler, requireActor } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
@@ -31,7 +32,8 @@ export interface ActionDescription {
 
 /** Input of an action from its form. */
 export interface ActionInput {
-  reason: string;
+  /** The member who performs it, with the reason that was entered. */
+  actor: StaffActor;
   /** UUID of the form: the same when it is sent again. */
   request: string;
   form: URLSearchParams;
@@ -47,7 +49,7 @@ export interface StaffAction<Target> {
   /** Fields besides the reason, with the values that were typed. */
   renderFields?: (form: URLSearchParams) => VNode;
   /** Performs the action. @returns the code of its outcome on the page to return to. */
-  perform: (ctx: Context, target: Target, input: ActionInput) => Promise<string>;
+  perform: (target: Target, input: ActionInput) => Promise<string>;
 }
 
 const ACCOUNTS_AREA = { current: '/admin/accounts/', returnTo: 'the account' } as const;
@@ -63,11 +65,8 @@ export function defineAction<Target>(action: StaffAction<Target>): { show: Handl
       const target = await action.find(parseUuidParam(ctx));
       const form = getForm(ctx);
       try {
-        const outcome = await action.perform(ctx, target, {
-          reason: parseReason(form),
-          request: parseRequest(form),
-          form,
-        });
+        const actor = requireActor(ctx, parseReason(form));
+        const outcome = await action.perform(target, { actor, request: parseRequest(form), form });
         seeOther(ctx, `${action.describe(target).returnPath}?done=${outcome}`);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
