@@ -77,7 +77,7 @@ export const revokeKey = defineAccountAction({
         <p>Programs that use this key stop working immediately. This cannot be undone.</p>
       </>
     );
-    return { question: `Revoke API key “${name}”?`, consequences, button: 'Revoke', cancelPath: KEYS_PATH };
+    return { question: `Revoke API key “${name}”?`, consequences, button: 'Revoke', returnPath: KEYS_PATH };
   },
   perform: async (ctx, { accountId }) => {
     await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });

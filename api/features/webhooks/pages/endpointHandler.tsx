@@ -110,7 +110,7 @@ export const deleteWebhookEndpoint = defineAccountAction({
         </>
       ),
       button: 'Delete',
-      cancelPath: buildEndpointPath(endpoint.uuid),
+      returnPath: buildEndpointPath(endpoint.uuid),
     };
   },
   perform: async (ctx, caller) => {

@@ -1,33 +1,24 @@
-import type { ComponentChildren, VNode } from 'preact';
-import { randomUUID } from 'node:crypto';
+import type { VNode } from 'preact';
 import type { StaffActor } from '../../../../../shared/domain/audit/recordAuditEntry.ts';
 import { isUuid } from '../../../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../../../shared/spec/staff.ts';
 import { type Context, type Handler, requireActor } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import { type Confirmation, ConfirmationForm } from '../../../../web/components/accountAction.tsx';
 import { TextField } from '../../../../web/components/fields.tsx';
-import { Form } from '../../../../web/components/form.tsx';
 import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import type { StaffEntry } from '../../../../web/navigation.ts';
 
 /** Description of a target in the form of an action. */
-export interface ActionDescription {
-  /** Heading of the page. */
-  question: string;
-  consequences: ComponentChildren;
-  /** Label of the button that confirms. */
-  button: string;
+export interface ActionDescription extends Confirmation {
   /**
    * Sentence in place of the form if the action is no longer possible. A repeated form still gets its first outcome.
    */
   closed?: string | undefined;
-  /** Page to return to, with or without the action. */
-  returnPath: string;
 }
 
 /** Input of an action from its form. */
@@ -87,19 +78,10 @@ async function sendActionPage<Target>(
   const confirmation = (
     <section class="card" aria-label="Confirmation">
       <div class="stack">{consequences}</div>
-      <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
-        <input type="hidden" name="request" value={getSentRequest(form) ?? randomUUID()} />
+      <ConfirmationForm ctx={ctx} request={getSentRequest(form)} button={button} returnPath={returnPath}>
         {renderFields?.(form)}
         <ReasonField value={form.get('reason') ?? ''} />
-        <div class="buttons apart">
-          <button type="submit" class="main danger">
-            {button}
-          </button>
-          <a class="button" href={returnPath}>
-            Cancel
-          </a>
-        </div>
-      </Form>
+      </ConfirmationForm>
     </section>
   );
   const explanation = (
