@@ -6,14 +6,13 @@ import {
   redeemGiftCode,
   revokeGiftCode,
 } from '../../../shared/domain/adjustments/giftCodes.ts';
-import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { now } from '../../../shared/lib/clock.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
-import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
+import { executeFormOnce } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/lists.ts';
 import type { HttpRoute } from '../../pipeline/route.ts';
@@ -45,18 +44,18 @@ const withListErrors = showErrorsOn((ctx, { problem }, status) => renderGiftCode
 /** Shows the code in the response to the form: a page with the code could be opened again. */
 const createCode = withListErrors(async (ctx) => {
   const request = parseCreate(readForm(ctx));
-  const { accountId } = requireCaller(ctx);
-  // A form that is sent twice creates one code.
-  const { response } = await executeIdempotent(
-    { accountId, scope: 'staff.giftCode', key: readFormIdempotencyKey(ctx), request },
-    async (_id, saveResponse: SaveResponse<{ code: string }>) => {
-      const { code } = await createRequestedCode(ctx, request, (transaction, created) =>
-        saveResponse(transaction, { code: created.code }),
+  const { code } = await executeFormOnce<{ code: string }>(
+    ctx,
+    'staff.giftCode',
+    request,
+    async (_id, saveResponse) => {
+      const created = await createRequestedCode(ctx, request, (transaction, done) =>
+        saveResponse(transaction, { code: done.code }),
       );
-      return { code };
+      return { code: created.code };
     },
   );
-  await renderGiftCodes(ctx, { code: response.code });
+  await renderGiftCodes(ctx, { code });
 });
 
 function readForm(ctx: Context) {
