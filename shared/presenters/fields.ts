@@ -39,5 +39,18 @@ export const getAccountPlanSchema = perService(() =>
   ),
 );
 
+/**
+ * Presents a row by the schema of its response: the fields that the schema names, in their order.
+ * @param computed those that are not columns of the row.
+ */
+export function presentAs<Schema extends Type.TObject, Computed extends Partial<Static<Schema>> = object>(
+  { properties }: Schema,
+  row: Omit<Static<Schema>, keyof Computed>,
+  computed?: Computed,
+): Static<Schema> {
+  const values: Record<string, unknown> = { ...row, ...computed };
+  return Object.fromEntries(Object.keys(properties).map((name) => [name, values[name]])) as Static<Schema>;
+}
+
 /** Options of request schemas: unknown fields are rejected by name. */
 export const NO_OTHER_FIELDS = { additionalProperties: false };

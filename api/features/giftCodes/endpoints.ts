@@ -8,7 +8,7 @@ import {
 } from '../../../shared/domain/adjustments/giftCodes.ts';
 import { ADJUSTMENT_MAX_CREDITS } from '../../../shared/domain/adjustments/creditAdjustments.ts';
 import { INSTANT_FORM, parseInstant } from '../../../shared/lib/instant.ts';
-import { NO_OTHER_FIELDS, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
+import { NO_OTHER_FIELDS, presentAs, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireActor } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../../openapi/examples.ts';
@@ -68,10 +68,7 @@ const CreatedGiftCodeResponse = Type.Object({
   code: Type.String({ description: 'The code, shown only once' }),
 });
 
-function presentGiftCode(row: GiftCode): Static<typeof GiftCodeResponse> {
-  const { uuid, prefix, credits, uses, uses_max, expires_at, revoked_at, note, created_at } = row;
-  return { uuid, prefix, credits, uses, uses_max, expires_at, revoked_at, note, created_at };
-}
+const presentGiftCode = (row: GiftCode) => presentAs(GiftCodeResponse, row);
 
 const presentCreatedGiftCode = ({ code, row }: CreatedGiftCode) => ({ ...presentGiftCode(row), code });
 
