@@ -91,20 +91,9 @@ export async function createApiKey(
       lacks_staff_rights: await makesKeysWithoutStaffRights(transaction, account, caller),
       ...options,
     });
-    const details = describeKey(row);
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'key_created',
-      origin,
-      details,
-      subject: { key: row.uuid },
-    });
-    await recordEvent(transaction, {
-      accountId,
-      type: 'key.created',
-      subject: row.uuid,
-      details: { ...details, ...describeOrigin(origin) },
-    });
+    await recordKeyChange(transaction, row, 'key_created', origin);
+    const details = { ...describeKey(row), ...describeOrigin(origin) };
+    await recordEvent(transaction, { accountId, type: 'key.created', subject: row.uuid, details });
     if (creditLimit != null) await setKeyLimit(transaction, row, creditLimit);
     const limit = creditLimit == null ? null : buildUnusedLimit(creditLimit);
     const created = { key, row, limit };
@@ -122,9 +111,21 @@ async function explainRejectedKey(transaction: Transaction, accountId: number): 
   return new ServiceError('validation_error', detail, { field: 'name' });
 }
 
-/** Describes a key in the security log. */
+/** Describes a key in the security log and in events. */
 function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string } {
   return { name, prefix };
+}
+
+function recordKeyChange(
+  transaction: Transaction,
+  key: ApiKey,
+  event: 'key_created' | 'key_changed' | 'key_revoked',
+  origin: RequestOrigin,
+  facts: { changed?: string } = {},
+): Promise<void> {
+  const details = { ...describeKey(key), ...facts };
+  const subject = { key: key.uuid };
+  return recordSecurityEvent(transaction, { accountId: key.account_id, event, origin, details, subject });
 }
 
 /** Lists the keys of an account, newest first, including revoked ones. */
@@ -189,14 +190,7 @@ export async function updateApiKey(
       version: key.version + 1,
     });
     await lockTestAccount(transaction, accountId);
-    const details = { ...describeKey(updated), changed: changed.join(', ') };
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'key_changed',
-      origin,
-      details,
-      subject: { key: uuid },
-    });
+    await recordKeyChange(transaction, updated, 'key_changed', origin, { changed: changed.join(', ') });
     return updated;
   });
 }
@@ -257,15 +251,8 @@ export async function revokeApiKey(
     await key.$query(transaction).patch({ revoked_at: now() });
     await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
     await lockTestAccount(transaction, accountId);
-    const details = describeKey(key);
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'key_revoked',
-      origin,
-      details,
-      subject: { key: uuid },
-    });
-    await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
+    await recordKeyChange(transaction, key, 'key_revoked', origin);
+    await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details: describeKey(key) });
     if (actor !== undefined) {
       const { prefix } = key;
       await recordAuditEntry(transaction, actor, {

@@ -15,12 +15,12 @@ import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
-import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { insertDelivery, type ListedDelivery } from './deliveries.ts';
 import { disableEndpoint, enableEndpoint, updateWebhookCount } from './endpointState.ts';
 import { assertEnabled, endpointNotFoundError, queryManagedEndpoints } from './findEndpoint.ts';
-import { describeEndpoint, type EndpointWithSecret, replaceKeys } from './rotateSecret.ts';
+import { type EndpointWithSecret, recordEndpointChange, replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, sealKeys } from './signingKeys.ts';
 import { parseWebhookUrl } from './webhookUrl.ts';
 
@@ -72,7 +72,7 @@ export async function createEndpoint(
       updated_at: at,
     });
     await updateWebhookCount(transaction, accountId);
-    await recordChange(transaction, endpoint, 'webhook_created', origin);
+    await recordEndpointChange(transaction, endpoint, 'webhook_created', origin);
     const created = { endpoint, secret: keys.secret };
     await onDone(transaction, created);
     return created;
@@ -111,7 +111,7 @@ export async function updateEndpoint(
       ...(description === undefined ? {} : { description }),
       updated_at: now(),
     });
-    if (isMoved) await recordChange(transaction, changed, 'webhook_url_changed', origin);
+    if (isMoved) await recordEndpointChange(transaction, changed, 'webhook_url_changed', origin);
     const isEnabled = changed.disabled_at === null;
     if (enabled === true && !isEnabled) changed = await enableEndpoint(transaction, changed);
     if (enabled === false && isEnabled) changed = await disableEndpoint(transaction, changed, 'owner');
@@ -145,7 +145,7 @@ export async function deleteEndpoint(
   await changeEndpoint(buildServiceCaller(accountId), uuid, async (transaction, endpoint) => {
     await endpoint.$query(transaction).delete();
     await updateWebhookCount(transaction, accountId);
-    await recordChange(transaction, endpoint, 'webhook_deleted', origin);
+    await recordEndpointChange(transaction, endpoint, 'webhook_deleted', origin);
   });
 }
 
@@ -205,17 +205,6 @@ async function changeEndpoint<Result>(
     if (endpoint === undefined) throw endpointNotFoundError();
     return change(transaction, endpoint);
   });
-}
-
-function recordChange(
-  transaction: Transaction,
-  endpoint: WebhookEndpoint,
-  event: 'webhook_created' | 'webhook_url_changed' | 'webhook_deleted',
-  origin: RequestOrigin,
-): Promise<void> {
-  const details = describeEndpoint(endpoint);
-  const subject = { webhook: endpoint.uuid };
-  return recordSecurityEvent(transaction, { accountId: endpoint.account_id, event, origin, details, subject });
 }
 
 function toStoredTypes(events: readonly WebhookEventType[] | null = null): WebhookEventType[] | null {

@@ -29,17 +29,17 @@ export async function replaceKeys(
     previous_until: addMilliseconds(at, PREVIOUS_WEBHOOK_KEYS_MS),
     updated_at: at,
   });
-  await recordSecurityEvent(transaction, {
-    accountId: endpoint.account_id,
-    event: 'webhook_secret_rotated',
-    origin,
-    details: describeEndpoint(endpoint),
-    subject: { webhook: endpoint.uuid },
-  });
+  await recordEndpointChange(transaction, endpoint, 'webhook_secret_rotated', origin);
   return { endpoint: rotated, secret: keys.secret };
 }
 
-/** Describes an endpoint in the security log. Its path may contain a secret of the receiver. */
-export function describeEndpoint({ url }: Pick<WebhookEndpoint, 'url'>): Record<string, string> {
-  return url === null ? {} : { host: new URL(url).host };
+/** Records a change of an endpoint in the security log, by its host: its path may contain a secret of the receiver. */
+export function recordEndpointChange(
+  transaction: Transaction,
+  { account_id: accountId, uuid, url }: WebhookEndpoint,
+  event: 'webhook_created' | 'webhook_url_changed' | 'webhook_deleted' | 'webhook_secret_rotated',
+  origin: RequestOrigin,
+): Promise<void> {
+  const details: Record<string, string> = url === null ? {} : { host: new URL(url).host };
+  return recordSecurityEvent(transaction, { accountId, event, origin, details, subject: { webhook: uuid } });
 }
