@@ -46,9 +46,10 @@ export function requireCaller(ctx: Context): Caller {
   return ctx.state.caller;
 }
 
-/** Returns the staff member who makes the request, for the audit log. */
-export function requireActor(ctx: Context): StaffActor {
+/** Returns the staff member who makes the request, and why, for the audit log. */
+export function requireActor(ctx: Context, reason: string): StaffActor {
   const { staffRole, requestId } = ctx.state;
   if (staffRole === undefined) throw new Error(`${ctx.state.route?.path} has no staff role: it is not a staff route.`);
-  return { kind: 'staff', accountId: requireCaller(ctx).accountId, role: staffRole, requestId, ipAddress: ctx.ip };
+  const { accountId } = requireCaller(ctx);
+  return { kind: 'staff', accountId, role: staffRole, reason, requestId, ipAddress: ctx.ip };
 }

@@ -1,6 +1,7 @@
+import { executeIdempotent, type SaveResponse } from '../../shared/domain/platform/idempotentRequests.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
-import type { Context } from '../context.ts';
+import { type Context, requireCaller } from '../context.ts';
 import { getForm } from './body.ts';
 
 const IDEMPOTENCY_KEY_PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_CHARACTERS}}$`);
@@ -17,8 +18,15 @@ export function readIdempotencyKey(ctx: Context): string | null {
   throw new ServiceError('validation_error', detail);
 }
 
-/** Reads the idempotency key of a page's form, or null. */
-export function readFormIdempotencyKey(ctx: Context): string | null {
+/** Executes the request of a page's form once: a form that is sent twice gets the first response again. */
+export async function executeFormOnce<Response>(
+  ctx: Context,
+  scope: string,
+  request: unknown,
+  execute: (id: string, saveResponse: SaveResponse<Response>) => Promise<Response>,
+): Promise<Response> {
   const key = getForm(ctx).get('request') ?? '';
-  return /^[0-9a-f-]{36}$/.test(key) ? key : null;
+  const keyed = { scope, request, key: /^[0-9a-f-]{36}$/.test(key) ? key : null };
+  const { response } = await executeIdempotent({ ...keyed, accountId: requireCaller(ctx).accountId }, execute);
+  return response;
 }

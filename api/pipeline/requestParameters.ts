@@ -1,4 +1,5 @@
-import { KEY_MODES, type KeyMode } from '../../shared/spec/testMode.ts';
+import Type from 'typebox';
+import { KEY_MODES } from '../../shared/spec/testMode.ts';
 import { isUuid } from '../../shared/lib/uuid.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Parameters } from '../../shared/lib/validation/queryParser.ts';
@@ -14,12 +15,8 @@ export function parseUuidParam(ctx: Context, name = 'uuid'): string {
   return uuid.toLowerCase();
 }
 
-/** Parses the `mode` parameter. @throws ServiceError validation_error */
-export function parseMode(ctx: Context): KeyMode {
-  const mode = KEY_MODES.find((known) => known === (ctx.query['mode'] ?? 'live'));
-  if (mode !== undefined) return mode;
-  throw new ServiceError('validation_error', 'mode must be live or test.', { field: 'mode' });
-}
+/** Parameter that chooses between what live and what test keys have created. */
+export const ModeParameter = Type.Enum([...KEY_MODES], { default: 'live', expected: 'live or test' });
 
 /** Returns the parameters of a form without the fields that were left empty. */
 export function dropEmptyFields(parameters: Parameters): Parameters {

@@ -35,6 +35,7 @@ export const ApiKeyResponse = Type.Object({
 
 /** @param limit spending limit of the key, if it has one. */
 export function presentApiKey(row: ApiKey, limit: SpendingLimitState | null = null): Static<typeof ApiKeyResponse> {
+  const { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips } = row;
   return {
     uuid: row.uuid,
     name: row.name,
@@ -43,16 +44,6 @@ export function presentApiKey(row: ApiKey, limit: SpendingLimitState | null = nu
     revoked: row.revoked_at !== null,
     created_at: row.created_at,
     ...(row.test_account_id === null ? {} : { mode: 'test' as const }),
-    ...presentKeyOptions(row, limit),
-  };
-}
-
-/** Presents the options that a key has. */
-export function presentKeyOptions(
-  { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips }: ApiKey,
-  limit: SpendingLimitState | null = null,
-): Static<typeof KeyOptionsResponse> {
-  return {
     ...(scopes === null ? {} : { scopes }),
     ...(expiresAt === null ? {} : { expires_at: expiresAt }),
     ...(limit === null ? {} : presentCreditLimit(limit)),

@@ -39,5 +39,23 @@ export const getAccountPlanSchema = perService(() =>
   ),
 );
 
+/**
+ * Presents a row by the schema of its response: the fields that the schema names, in their order. Undefined ones are absent.
+ * @param computed those that are not columns of the row.
+ */
+export function presentAs<Schema extends Type.TObject, Computed extends Partial<Static<Schema>> = object>(
+  { properties }: Schema,
+  row: Omit<Static<Schema>, keyof Computed>,
+  computed?: Computed,
+): Static<Schema> {
+  const values: Record<string, unknown> = { ...computed };
+  const response: Record<string, unknown> = {};
+  for (const name of Object.keys(properties)) {
+    const value = name in values ? values[name] : (row as typeof values)[name];
+    if (value !== undefined) response[name] = value;
+  }
+  return response as Static<Schema>;
+}
+
 /** Options of request schemas: unknown fields are rejected by name. */
 export const NO_OTHER_FIELDS = { additionalProperties: false };

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { LEDGER_ENTRY_TYPES } from '../spec/states.ts';
-import type { LedgerEntry } from '../tables/LedgerEntry.ts';
-import { Timestamp, Uuid } from './fields.ts';
+import { presentAs, Timestamp, Uuid } from './fields.ts';
 
 export const LedgerEntryResponse = Type.Object({
   uuid: Uuid,
@@ -12,15 +11,4 @@ export const LedgerEntryResponse = Type.Object({
   created_at: Timestamp,
 });
 
-export function presentLedgerEntry(
-  row: Pick<LedgerEntry, 'uuid' | 'entry_type' | 'amount' | 'balance_after' | 'description' | 'created_at'>,
-): Static<typeof LedgerEntryResponse> {
-  return {
-    uuid: row.uuid,
-    entry_type: row.entry_type,
-    amount: row.amount,
-    balance_after: row.balance_after,
-    description: row.description,
-    created_at: row.created_at,
-  };
-}
+export const presentLedgerEntry = (row: Static<typeof LedgerEntryResponse>) => presentAs(LedgerEntryResponse, row);

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { IMAGE_CONTENT_TYPES } from '../gateways/media/inputImages.ts';
 import type { Upload } from '../tables/Upload.ts';
-import { countOrNull, textOrNull, Timestamp, Uuid } from './fields.ts';
+import { countOrNull, presentAs, textOrNull, Timestamp, Uuid } from './fields.ts';
 
 export const UploadResponse = Type.Object({
   uuid: Uuid,
@@ -23,16 +23,5 @@ export const UploadResponse = Type.Object({
 });
 
 export function presentUpload(upload: Upload): Static<typeof UploadResponse> {
-  const { uuid, status, content_type, bytes, width, height, error, created_at, expires_at } = upload;
-  return {
-    uuid,
-    status,
-    content_type: content_type as 'image/png',
-    bytes,
-    width,
-    height,
-    error,
-    created_at,
-    expires_at,
-  };
+  return presentAs(UploadResponse, upload, { content_type: upload.content_type as 'image/png' });
 }

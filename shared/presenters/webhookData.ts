@@ -4,7 +4,7 @@ import type { WebhookEventType } from '../spec/events.ts';
 import type { OutboxEvent } from '../tables/OutboxEvent.ts';
 import { ApiKeyResponse } from './apiKey.ts';
 import { getBillingStatusResponse } from './billingStatus.ts';
-import { textOrNull, Timestamp, Uuid } from './fields.ts';
+import { presentAs, textOrNull, Timestamp, Uuid } from './fields.ts';
 import { getGenerationResponse } from './generation.ts';
 import { LedgerEntryResponse } from './ledgerEntry.ts';
 
@@ -82,15 +82,11 @@ export function presentTopup(
   { subject, details, created_at: completedAt }: EventFacts<TopupDetails>,
   status: 'succeeded' | 'failed',
 ): Static<typeof TopupData> {
-  const { kind, amount_cents, credits, failure_code } = details;
-  return { uuid: subject, kind, status, amount_cents, credits, failure_code, completed_at: completedAt };
+  return presentAs(TopupData, details, { uuid: subject, status, completed_at: completedAt });
 }
 
-export function presentCommission({
-  details,
-}: EventFacts<Static<typeof CommissionData>>): Static<typeof CommissionData> {
-  return { amount_cents: details.amount_cents, paid_at: details.paid_at, payable_at: details.payable_at };
-}
+export const presentCommission = ({ details }: EventFacts<Static<typeof CommissionData>>) =>
+  presentAs(CommissionData, details);
 
 export function presentPayout({
   subject,

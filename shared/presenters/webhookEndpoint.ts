@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../spec/events.ts';
 import type { WebhookEndpoint } from '../tables/WebhookEndpoint.ts';
-import { Timestamp, timestampOrNull, Uuid } from './fields.ts';
+import { presentAs, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
 export const WebhookEndpointResponse = Type.Object({
   uuid: Uuid,
@@ -25,16 +25,6 @@ export const WebhookEndpointResponse = Type.Object({
 });
 
 export function presentWebhookEndpoint(row: WebhookEndpoint): Static<typeof WebhookEndpointResponse> {
-  return {
-    uuid: row.uuid,
-    // Only the default endpoint has none, and it is not presented.
-    url: row.url ?? '',
-    events: row.events,
-    description: row.description,
-    enabled: row.disabled_at === null,
-    disabled_reason: row.disabled_reason,
-    failing_since: row.failing_since,
-    public_key: row.public_key,
-    created_at: row.created_at,
-  };
+  // Only the default endpoint has no address, and it is not presented.
+  return presentAs(WebhookEndpointResponse, row, { url: row.url ?? '', enabled: row.disabled_at === null });
 }

@@ -213,11 +213,11 @@ describe('access tokens on the REST interface', () => {
       const customer = await service.createCustomer();
       const program = await openApplication(customer);
       const accountId = await getAccountId(service, customer);
-      const actor = { kind: 'system', systemUser: 'test' } as const;
-      await suspendAccount(accountId, 'chargebacks', actor);
+      const actor = { kind: 'system', systemUser: 'test', reason: 'chargebacks' } as const;
+      await suspendAccount(accountId, actor);
       expectError(await program.request('GET', '/api/ledger/'), 'account_suspended');
       expectError(await program.createGeneration(IMAGE), 'account_suspended');
-      await reinstateAccount(accountId, 'resolved', actor);
+      await reinstateAccount(accountId, actor);
       expect((await program.createGeneration(IMAGE)).status).to.equal(201);
       const sessionToken = customer.cookie.replace('token=', '');
       await requestAccountDeletion(accountId, { email: customer.email, sessionToken, origin: SERVICE_ORIGIN });

@@ -140,7 +140,7 @@ describe('the security log', () => {
     const { customer } = await createVisitor(service);
     const { revokeAccountAccess } = await import('../../shared/domain/staff/accessActions.ts');
     const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
-    await revokeAccountAccess(id, 'a report', { kind: 'system', systemUser: 'test' });
+    await revokeAccountAccess(id, { kind: 'system', systemUser: 'test', reason: 'a report' });
     const last = (await readEvents(service, customer.email)).at(-1);
     expect(last).to.deep.equal({
       event: 'access_revoked',

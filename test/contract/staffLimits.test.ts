@@ -185,7 +185,7 @@ describe('what a member of staff may do alone', () => {
     it('is rejected where it is posted, unless it was posted before', async () => {
       const { id } = (await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]))[0];
       const adjustment = { accountId: Number(id), credits: 99_950, requestName: `T-${id}`, note: '' };
-      const post = () => postCreditAdjustment(adjustment, '', { kind: 'system', systemUser: 'test' });
+      const post = () => postCreditAdjustment(adjustment, { kind: 'system', systemUser: 'test', reason: '' });
       expect(await captureError(post())).to.include({ code: 'admin_required' });
       const { env } = service;
       const grant = ['grant-credits', customer.email, '99950', '--request', adjustment.requestName];

@@ -179,13 +179,13 @@ describe('the deletion of an account with payments', () => {
   it('erases nothing while the account is suspended, and gives its owner seven days to undo after that', async () => {
     const customer = await billing.createCustomer('lite');
     const id = await requestDeletion(customer);
-    const actor = { kind: 'system', systemUser: 'test' } as const;
-    await suspendAccount(id, 'a hijacked account', actor);
+    const actor = { kind: 'system', systemUser: 'test', reason: 'a hijacked account' } as const;
+    await suspendAccount(id, actor);
     await makeDue(id);
     await sweep();
     expect((await getDeletion(id)).status).to.equal('pending');
     expect((await getRowById(id)).erased_at).to.equal(null);
-    await reinstateAccount(id, 'returned to its owner', actor);
+    await reinstateAccount(id, actor);
     const { erase_at: eraseAt } = await getDeletion(id);
     expect(eraseAt.getTime() - Date.now()).to.be.within(7 * DAY_MS - 60_000, 7 * DAY_MS);
     await undoAccountDeletion(id, SERVICE_ORIGIN);

@@ -164,7 +164,7 @@ describe('the spending limit', () => {
     await customer.waitForEnd(uuid);
     await customer.createImage();
     expectError(await customer.createGeneration(IMAGE), 'spending_limit_reached');
-    await refundGeneration(uuid, 'A blurred image', { kind: 'system', systemUser: 'test' });
+    await refundGeneration(uuid, { kind: 'system', systemUser: 'test', reason: 'A blurred image' });
     expect(await readUsed(service, customer)).to.equal(8);
     await customer.createImage();
     await service.checkIntegrity();

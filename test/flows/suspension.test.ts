@@ -13,7 +13,7 @@ import { addTopupCredits, seedImages } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const STAFF_EMAIL = 'boss@example.com';
-const ACTOR: Actor = { kind: 'system', systemUser: 'test' };
+const buildActor = (reason: string): Actor => ({ kind: 'system', systemUser: 'test', reason });
 const CREATES_IN_FLIGHT = 500;
 const STREAM_LIMIT_MS = 15_000;
 
@@ -30,9 +30,9 @@ describe('suspension of an account', () => {
   const readAccount = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
   const suspend = async (customer: TestCustomer) =>
-    suspendAccount((await readAccount(customer)).id, 'chargebacks', ACTOR);
+    suspendAccount((await readAccount(customer)).id, buildActor('chargebacks'));
   const reinstate = async (customer: TestCustomer) =>
-    reinstateAccount((await readAccount(customer)).id, 'resolved', ACTOR);
+    reinstateAccount((await readAccount(customer)).id, buildActor('resolved'));
   const signInAgain = ({ email }: TestCustomer) =>
     request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });
 
@@ -239,7 +239,7 @@ describe('suspension of an account', () => {
   it('is refused for a staff account, in the service and by the command', async () => {
     await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: STAFF_EMAIL } });
     const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [STAFF_EMAIL]);
-    const error = await captureError(suspendAccount(id, 'a mistake', ACTOR));
+    const error = await captureError(suspendAccount(id, buildActor('a mistake')));
     expect(error.message).to.include('STAFF_EMAILS');
     const command = await runAdmin(['suspend-account', STAFF_EMAIL, '--reason', 'a mistake', '--apply'], service.env);
     expect([command.status, command.err]).to.satisfy(

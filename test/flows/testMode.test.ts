@@ -16,7 +16,7 @@ import { makeImage, upload } from '../harness/inputImages.ts';
 import { addTestKey } from '../harness/testMode.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
-const ACTOR: Actor = { kind: 'system', systemUser: 'test' };
+const ACTOR: Actor = { kind: 'system', systemUser: 'test', reason: 'test' };
 const DAY_MS = 86_400_000;
 
 /** Models whose params the sample upstream does not know, and one that takes images. */
@@ -138,11 +138,11 @@ describe('test mode with the sample upstream', () => {
     const { tester } = await addTestKey(customer);
     await end(tester, 'before');
     const id = await readLiveId(customer);
-    await suspendAccount(id, 'abuse', ACTOR);
+    await suspendAccount(id, ACTOR);
     expectError(await tester.createGeneration(IMAGE), 'account_suspended');
     expectError(await tester.request('GET', '/api/generations/'), 'account_suspended');
     expect((await readTestRow(customer)).suspended_at).to.not.equal(null);
-    await reinstateAccount(id, 'resolved', ACTOR);
+    await reinstateAccount(id, ACTOR);
     expect((await end(tester, 'after')).status).to.equal('succeeded');
   });
 
@@ -180,7 +180,7 @@ describe('test mode with the sample upstream', () => {
     const customer = await service.createCustomer(null);
     const { tester } = await addTestKey(customer);
     const { uuid } = await end(tester, 'nothing to refund');
-    await expectRejection(refundGeneration(uuid, 'bad', ACTOR), /cost nothing/);
+    await expectRejection(refundGeneration(uuid, ACTOR), /cost nothing/);
     const { out } = await runAdmin(['find-account', String((await readTestRow(customer)).id)], service.env);
     expect(out).to.include(customer.email);
   });

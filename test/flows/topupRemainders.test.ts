@@ -11,7 +11,7 @@ import { seedImages } from '../harness/seeds.ts';
 import { eventually } from '../harness/testService.ts';
 import { findTopups } from '../harness/topupInvoices.ts';
 
-const ACTOR: Actor = { kind: 'system', systemUser: 'test' };
+const ACTOR: Actor = { kind: 'system', systemUser: 'test', reason: 'test' };
 /** Credits of a month and of a top-up of $50 on the Lite plan. */
 const MONTH = 200;
 const TOPUP = 1_666;
@@ -47,7 +47,7 @@ describe('what is left of each top-up', () => {
   const adjust = async (credits: number) => {
     const { id, ledger_count: count } = await findAccount();
     const accountId = Number(id);
-    await postCreditAdjustment({ accountId, credits, requestName: `T-${accountId}-${count}`, note: '' }, 'test', ACTOR);
+    await postCreditAdjustment({ accountId, credits, requestName: `T-${accountId}-${count}`, note: '' }, ACTOR);
   };
   const refund = async (payment: string, cents?: number) => {
     billing.stripe.refund(payment, cents);
@@ -167,7 +167,7 @@ describe('what is left of each top-up', () => {
     expect((await customer.request('POST', `/api/generations/${canceled.uuid}/cancel/`)).status).to.be.below(300);
     await eventually('it has ended', async () => (await findAccount()).in_flight === 0);
     expect(await owed()).to.deep.equal([VIDEO_CREDITS]);
-    expect(await refundGeneration(uuid, 'test', ACTOR)).to.equal(true);
+    expect(await refundGeneration(uuid, ACTOR)).to.equal(true);
     expect([await customer.balance(), ...(await owed())]).to.deep.equal([0, 0]);
   });
 
@@ -228,6 +228,6 @@ describe('a top-up that is paid for an erased account', () => {
     expect(await find()).to.include({ credits_reversed: TOPUP, refund: 'refunded' });
     const charges = billing.stripe.store.list('charge').filter(({ amount }) => amount === 5_000);
     expect(charges.map(({ amount_refunded: cents }) => cents)).to.deep.equal([5_000]);
-    await expectRejection(refundGeneration(generation, 'test', ACTOR), /The account is erased/);
+    await expectRejection(refundGeneration(generation, ACTOR), /The account is erased/);
   });
 });

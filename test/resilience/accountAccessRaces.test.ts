@@ -100,7 +100,7 @@ describe('ending access to an account while it is being used', () => {
 
   it('opens no session by an identity that was removed while the sign-in was in progress', async () => {
     const { account, identityUuid } = await signIn(createPerson());
-    await removeIdentity(account.id, identityUuid, { currentToken: null, mayBeLast: true });
+    await removeIdentity(account.id, identityUuid, { currentToken: null });
     const error = await captureError(createWebSession(account.id, SERVICE_ORIGIN, identityUuid));
     expect(error.message).to.match(/foreign key/);
     expect(await service.sql('SELECT 1 FROM sessions WHERE account_id = $1', [account.id])).to.deep.equal([]);
@@ -114,7 +114,7 @@ describe('ending access to an account while it is being used', () => {
     const hasRights = async (token: string) =>
       isStaff(await readAccount(), { credential: { kind: 'session', hash: sha256(token) } });
     expect(await hasRights(first.token)).to.equal(true);
-    await removeIdentity(first.account.id, first.identityUuid, { currentToken: null, mayBeLast: true });
+    await removeIdentity(first.account.id, first.identityUuid, { currentToken: null });
     expect(await hasRights(first.token)).to.equal(false);
     const next = await signIn(createPerson({ email: STAFF_EMAIL }));
     await grantStaffRights(await readAccount());

@@ -63,7 +63,7 @@ describe('a request that waits for the account while its credential is changed',
   /** As staff do. */
   const signOut = (key: Key) => async (): Promise<ApiResponse> => {
     const accountId = await getAccountId(service, key.owner);
-    const ended = await signOutAccount(accountId, 'a stolen cookie', { kind: 'system', systemUser: 'test' });
+    const ended = await signOutAccount(accountId, { kind: 'system', systemUser: 'test', reason: 'a stolen cookie' });
     return { status: ended > 0 ? 200 : 404 } as ApiResponse;
   };
 

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import type { AutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
+import { presentAs } from '../../../shared/presenters/fields.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
 import type { Invoice } from '../../../shared/tables/Invoice.ts';
-import type { CheckoutResponse, InvoiceResponse, getPlanResponse, TopupSettingsResponse } from './schemas.ts';
+import { type CheckoutResponse, InvoiceResponse, type getPlanResponse, type TopupSettingsResponse } from './schemas.ts';
 
 export function presentPlan(plan: Plan): Static<ReturnType<typeof getPlanResponse>> {
   return {
@@ -23,24 +24,7 @@ export function presentCheckout(url: string | null): Static<typeof CheckoutRespo
 }
 
 export function presentInvoice(invoice: Invoice): Static<typeof InvoiceResponse> {
-  return {
-    uuid: invoice.uuid,
-    invoice_id: invoice.stripe_invoice_id,
-    number: invoice.number,
-    kind: invoice.kind,
-    description: invoice.description,
-    status: invoice.status,
-    currency: invoice.currency,
-    total_cents: invoice.total_cents,
-    tax_cents: invoice.tax_cents,
-    discount_cents: invoice.discount_cents,
-    net_cents: invoice.net_cents,
-    refunded_cents: invoice.refunded_cents,
-    created_at: invoice.created_at,
-    paid_at: invoice.paid_at,
-    hosted_invoice_url: invoice.hosted_invoice_url,
-    pdf_url: invoice.pdf_url,
-  };
+  return presentAs(InvoiceResponse, invoice, { invoice_id: invoice.stripe_invoice_id });
 }
 
 export function presentTopupSettings(settings: AutoTopupSettings): Static<typeof TopupSettingsResponse> {

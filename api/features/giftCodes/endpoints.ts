@@ -8,9 +8,9 @@ import {
 } from '../../../shared/domain/adjustments/giftCodes.ts';
 import { ADJUSTMENT_MAX_CREDITS } from '../../../shared/domain/adjustments/creditAdjustments.ts';
 import { INSTANT_FORM, parseInstant } from '../../../shared/lib/instant.ts';
-import { NO_OTHER_FIELDS, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
+import { NO_OTHER_FIELDS, presentAs, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
-import { requireActor } from '../../context.ts';
+import { type Context, requireActor } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
@@ -68,10 +68,7 @@ const CreatedGiftCodeResponse = Type.Object({
   code: Type.String({ description: 'The code, shown only once' }),
 });
 
-function presentGiftCode(row: GiftCode): Static<typeof GiftCodeResponse> {
-  const { uuid, prefix, credits, uses, uses_max, expires_at, revoked_at, note, created_at } = row;
-  return { uuid, prefix, credits, uses, uses_max, expires_at, revoked_at, note, created_at };
-}
+const presentGiftCode = (row: GiftCode) => presentAs(GiftCodeResponse, row);
 
 const presentCreatedGiftCode = ({ code, row }: CreatedGiftCode) => ({ ...presentGiftCode(row), code });
 
@@ -87,9 +84,14 @@ const EXAMPLE_GIFT_CODE = {
   created_at: EXAMPLE_TIMESTAMP,
 };
 
-/** Reads the request of staff to create a code. */
-export function toNewGiftCode({ expires_at: expiresAt = null, ...rest }: Static<typeof CreateGiftCodeRequest>) {
-  return { ...rest, expiresAt: expiresAt === null ? null : parseInstant(expiresAt) };
+/** Creates the code that a member of staff requests. */
+export function createRequestedCode(
+  ctx: Context,
+  { credits, uses, expires_at: expiresAt = null, note }: Static<typeof CreateGiftCodeRequest>,
+  onCreated: Parameters<typeof createGiftCode>[2],
+): Promise<CreatedGiftCode> {
+  const code = { credits, uses, expiresAt: expiresAt === null ? null : parseInstant(expiresAt) };
+  return createGiftCode(requireActor(ctx, note), code, onCreated);
 }
 
 export const GIFT_CODES: Feature = {
@@ -130,7 +132,7 @@ export const GIFT_CODES: Feature = {
       },
       idempotent: true,
       run: async ({ ctx, body, saveResponse }) => {
-        const created = await createGiftCode(requireActor(ctx), toNewGiftCode(body), (transaction, done) =>
+        const created = await createRequestedCode(ctx, body, (transaction, done) =>
           saveResponse(transaction, presentCreatedGiftCode(done)),
         );
         return presentCreatedGiftCode(created);
@@ -160,7 +162,7 @@ export const GIFT_CODES: Feature = {
         schema: GiftCodeResponse,
         example: { ...EXAMPLE_GIFT_CODE, revoked_at: EXAMPLE_TIMESTAMP },
       },
-      run: async ({ ctx, uuid }) => presentGiftCode(await revokeGiftCode(requireActor(ctx), uuid, '')),
+      run: async ({ ctx, uuid }) => presentGiftCode(await revokeGiftCode(requireActor(ctx, ''), uuid)),
     }),
   ],
 };

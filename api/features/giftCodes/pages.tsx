@@ -1,20 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { VNode } from 'preact';
 import {
-  createGiftCode,
   findGiftCode,
   listGiftCodes,
   redeemGiftCode,
   revokeGiftCode,
 } from '../../../shared/domain/adjustments/giftCodes.ts';
-import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { now } from '../../../shared/lib/clock.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
-import { type Context, requireActor, requireCaller } from '../../context.ts';
+import { type Context, requireCaller } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
-import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
+import { executeFormOnce } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/lists.ts';
 import type { HttpRoute } from '../../pipeline/route.ts';
@@ -29,7 +27,7 @@ import { sendStaffConsolePage } from '../../web/components/areaPage.tsx';
 import { Table } from '../../web/components/table.tsx';
 import { BILLING_PATH, renderBillingPage } from '../billing/pages/view.tsx';
 import { defineAction } from '../staff/pages/actions/defineAction.tsx';
-import { CreateGiftCodeRequest, RedeemRequest, toNewGiftCode } from './endpoints.ts';
+import { CreateGiftCodeRequest, createRequestedCode, RedeemRequest } from './endpoints.ts';
 
 const STAFF_PATH = '/admin/gift-codes/';
 const parseRedeem = createBodyParser(RedeemRequest);
@@ -46,18 +44,18 @@ const withListErrors = showErrorsOn((ctx, { problem }, status) => renderGiftCode
 /** Shows the code in the response to the form: a page with the code could be opened again. */
 const createCode = withListErrors(async (ctx) => {
   const request = parseCreate(readForm(ctx));
-  const { accountId } = requireCaller(ctx);
-  // A form that is sent twice creates one code.
-  const { response } = await executeIdempotent(
-    { accountId, scope: 'staff.giftCode', key: readFormIdempotencyKey(ctx), request },
-    async (_id, saveResponse: SaveResponse<{ code: string }>) => {
-      const { code } = await createGiftCode(requireActor(ctx), toNewGiftCode(request), (transaction, created) =>
-        saveResponse(transaction, { code: created.code }),
+  const { code } = await executeFormOnce<{ code: string }>(
+    ctx,
+    'staff.giftCode',
+    request,
+    async (_id, saveResponse) => {
+      const created = await createRequestedCode(ctx, request, (transaction, done) =>
+        saveResponse(transaction, { code: done.code }),
       );
-      return { code };
+      return { code: created.code };
     },
   );
-  await renderGiftCodes(ctx, { code: response.code });
+  await renderGiftCodes(ctx, { code });
 });
 
 function readForm(ctx: Context) {
@@ -85,8 +83,8 @@ const revokeCode = defineAction({
     closed: revokedAt === null ? undefined : 'This gift code is already revoked.',
     returnPath: STAFF_PATH,
   }),
-  perform: async (ctx, { uuid }, { reason }) => {
-    await revokeGiftCode(requireActor(ctx), uuid, reason);
+  perform: async ({ uuid }, { actor }) => {
+    await revokeGiftCode(actor, uuid);
     return 'revoked';
   },
 });

@@ -3,7 +3,8 @@ import { findOrCreateAccountByEmail } from '../../../shared/domain/signIn/findOr
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
 import { completeOnboardingStep } from '../../../shared/domain/signIn/onboarding.ts';
-import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staffRights.ts';
+import { isStaff } from '../../../shared/domain/accounts/staffRights.ts';
+import { isStaffEmail } from '../../../shared/lib/staffEmails.ts';
 import { getIdentityProviders, PROVIDER_NAMES } from '../../../shared/gateways/identity/index.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { EXAMPLE_UUID, getExampleAccountPlan } from '../../openapi/examples.ts';

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import type { UsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
+import { presentAs } from '../../../shared/presenters/fields.ts';
 import type { KeyUsage } from '../../../shared/domain/usage/usageByKey.ts';
-import type { KeyUsageResponse, getUsageResponse } from './schemas.ts';
+import { KeyUsageResponse, type getUsageResponse } from './schemas.ts';
 
 export function presentUsage({
   account,
@@ -28,14 +29,7 @@ export function presentUsage({
 }
 
 export function presentKeyUsage(row: KeyUsage): Static<typeof KeyUsageResponse> {
-  return {
-    uuid: row.uuid,
-    name: row.name,
-    prefix: row.prefix,
-    revoked: row.revoked_at !== null,
-    credits: row.credits,
-    count: row.generations,
-  };
+  return presentAs(KeyUsageResponse, row, { revoked: row.revoked_at !== null, count: row.generations });
 }
 
 /** The plan of an account with the terms that a summary shows. */

@@ -20,13 +20,13 @@ import { createQueryParser, type Parameters } from '../../../shared/lib/validati
 import { CommissionData, LowCreditsData, PayoutData, TopupData } from '../../../shared/presenters/webhookData.ts';
 import { presentWebhookEndpoint, WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
 import { FILTERED_ITEMS_MAX, WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/limits.ts';
-import { KEY_MODES, type KeyMode } from '../../../shared/spec/testMode.ts';
+import type { KeyMode } from '../../../shared/spec/testMode.ts';
 import { examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { buildFilterQuery, ListQuery, PageParameter, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
-import { parseUuidParam } from '../../pipeline/requestParameters.ts';
+import { ModeParameter, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import {
   defaultSecretResponse,
   endpointResponse,
@@ -65,10 +65,9 @@ const buildDeliveryQuery = (parameters: Parameters): string =>
   buildFilterQuery(parameters, Object.keys(DELIVERY_FILTERS));
 
 const ModeQuery = Type.Object({
-  mode: Type.Enum([...KEY_MODES], {
-    default: 'live',
+  mode: Type.Unsafe<KeyMode>({
+    ...ModeParameter,
     description: '`test`: the secret of test mode. Requires a test key of the account',
-    expected: 'live or test',
   }),
 });
 

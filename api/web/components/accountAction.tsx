@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { requireCaller, type Context } from '../../context.ts';
@@ -9,14 +9,14 @@ import { sendPage } from './layout.tsx';
 import type { ErrorWrapper, PageHandler } from './showErrorsOn.ts';
 
 /** Confirmation that precedes an action. */
-interface Confirmation {
+export interface Confirmation {
   /** Heading and title of the page. */
   question: string;
   consequences: ComponentChildren;
   /** Label of the button that confirms. */
   button: string;
-  /** Page to return to without the action. */
-  cancelPath: string;
+  /** Page to return to without the action, and with an action of staff. */
+  returnPath: string;
   /** Label of the link that returns without the action. Default: Cancel. */
   cancelLabel?: string;
 }
@@ -46,27 +46,40 @@ export function defineAccountAction(action: AccountAction): { confirm: PageHandl
   };
 }
 
-function sendConfirmationPage(
-  ctx: Context,
-  { question, consequences, button, cancelPath, cancelLabel = 'Cancel' }: Confirmation,
-): void {
+function sendConfirmationPage(ctx: Context, confirmation: Confirmation): void {
+  const { question, consequences } = confirmation;
   const body = (
     <div class="card">
       <h1>{question}</h1>
       {consequences}
-      <div class="buttons">
-        <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)}>
-          {/* An action that must not be repeated uses it as its idempotency key. */}
-          <input type="hidden" name="request" value={randomUUID()} />
-          <button type="submit" class="main danger">
-            {button}
-          </button>
-        </Form>
-        <a class="button" href={cancelPath}>
-          {cancelLabel}
-        </a>
-      </div>
+      <ConfirmationForm ctx={ctx} {...confirmation} />
     </div>
   );
   sendPage(ctx, { title: question, body, isNarrow: true });
+}
+
+interface ConfirmationFormProps extends Pick<Confirmation, 'button' | 'returnPath' | 'cancelLabel'> {
+  ctx: Context;
+  /** Idempotency key of an action that must not be repeated. A form that was not accepted keeps it. */
+  request?: string | undefined;
+  /** Fields of the form. */
+  children?: ComponentChildren;
+}
+
+export function ConfirmationForm(props: ConfirmationFormProps): VNode {
+  const { ctx, request = randomUUID(), children, button, returnPath, cancelLabel = 'Cancel' } = props;
+  return (
+    <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
+      <input type="hidden" name="request" value={request} />
+      {children}
+      <div class="buttons">
+        <button type="submit" class="main danger">
+          {button}
+        </button>
+        <a class="button" href={returnPath}>
+          {cancelLabel}
+        </a>
+      </div>
+    </Form>
+  );
 }

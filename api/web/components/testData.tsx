@@ -1,11 +1,15 @@
 import type { VNode } from 'preact';
+import Type from 'typebox';
 import { findTestAccountId, requireTestAccount } from '../../../shared/domain/accounts/testAccounts.ts';
+import { createQueryParser } from '../../../shared/lib/validation/queryParser.ts';
 import { TEST_RETENTION_DAYS } from '../../../shared/spec/testMode.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { parseMode } from '../../pipeline/requestParameters.ts';
+import { ModeParameter } from '../../pipeline/requestParameters.ts';
 
 /** Query of pages that show what the test keys of the account have created. */
 export const TEST_QUERY = 'mode=test';
+
+const parseQuery = createQueryParser(Type.Object({ mode: ModeParameter }));
 
 /** The account that a page shows. */
 export interface ShownAccount {
@@ -22,7 +26,7 @@ export interface ShownAccount {
  */
 export async function findShownAccount(ctx: Context): Promise<ShownAccount> {
   const { accountId } = requireCaller(ctx);
-  if (parseMode(ctx) === 'test')
+  if (parseQuery(ctx.query).mode === 'test')
     return { accountId: await requireTestAccount(accountId), isTest: true, hasTestData: true };
   return { accountId, isTest: false, hasTestData: (await findTestAccountId(accountId)) !== null };
 }

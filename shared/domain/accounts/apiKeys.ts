@@ -16,6 +16,7 @@ import { ALL_KEY_SCOPES, type KeyScope } from '../../spec/oauth.ts';
 import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
@@ -117,14 +118,9 @@ export async function createApiKey(
       lacks_staff_rights: await makesKeysWithoutStaffRights(transaction, account, caller),
       ...options,
     });
-    const details = describeKey(row);
-    await recordKeyEvent(transaction, 'key_created', row, origin, details);
-    await recordEvent(transaction, {
-      accountId,
-      type: 'key.created',
-      subject: row.uuid,
-      details: { ...details, ...describeOrigin(origin) },
-    });
+    await recordKeyChange(transaction, row, 'key_created', origin);
+    const details = { ...describeKey(row), ...describeOrigin(origin) };
+    await recordEvent(transaction, { accountId, type: 'key.created', subject: row.uuid, details });
     if (creditLimit != null) await setKeyLimit(transaction, row, creditLimit);
     const limit = creditLimit == null ? null : buildUnusedLimit(creditLimit);
     const created = { key, row, limit };
@@ -140,19 +136,21 @@ async function explainRejectedKey(transaction: Transaction, accountId: number): 
   return new ServiceError('validation_error', detail, { field: 'name' });
 }
 
-/** Describes a key in the security log. */
+/** Describes a key in the security log and in events. */
 function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string } {
   return { name, prefix };
 }
 
-function recordKeyEvent(
+function recordKeyChange(
   transaction: Transaction,
+  key: ApiKey,
   event: 'key_created' | 'key_changed' | 'key_revoked',
-  { account_id: accountId, uuid: key }: ApiKey,
   origin: RequestOrigin,
-  details: SecurityEventInput['details'],
+  facts: { changed?: string } = {},
 ): Promise<void> {
-  return recordSecurityEvent(transaction, { accountId, event, origin, details, subject: { key } });
+  const details = { ...describeKey(key), ...facts };
+  const subject = { key: key.uuid };
+  return recordSecurityEvent(transaction, { accountId: key.account_id, event, origin, details, subject });
 }
 
 /** Lists the keys of an account, newest first, including revoked ones. */
@@ -217,8 +215,7 @@ export async function updateApiKey(
       version: key.version + 1,
     });
     await lockTestAccount(transaction, accountId);
-    const details = { ...describeKey(updated), changed: changed.join(', ') };
-    await recordKeyEvent(transaction, 'key_changed', key, origin, details);
+    await recordKeyChange(transaction, updated, 'key_changed', origin, { changed: changed.join(', ') });
     return updated;
   });
 }
@@ -252,8 +249,8 @@ async function findKey(transaction: Transaction, accountId: number, uuid: string
 }
 
 /**
- * Revokes a key permanently. Revoking it again changes nothing.
- * @param onRevoked may write more rows in the same transaction, unless the key was revoked before.
+ * Revokes a key permanently.
+ * @returns false if it was revoked before: nothing was changed or recorded.
  * @throws ServiceError not_found when the account has no such key.
  */
 export async function revokeApiKey(
@@ -262,28 +259,39 @@ export async function revokeApiKey(
   {
     origin = SERVICE_ORIGIN,
     expiredBy,
-    onRevoked = async () => {},
+    actor,
   }: {
     origin?: RequestOrigin;
     /** Revokes the key only if its expiry is not later. */
     expiredBy?: Date;
-    /** May write more rows in the same transaction. */
-    onRevoked?: (transaction: Transaction, key: ApiKey) => Promise<void>;
+    /** Staff who revoke it. */
+    actor?: Actor;
   } = {},
-): Promise<void> {
-  await Account.transaction(async (transaction) => {
+): Promise<boolean> {
+  const isRevoked = await Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const key = await findKey(transaction, accountId, uuid);
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
-    if (key.revoked_at !== null || !isExpired) return;
+    if (key.revoked_at !== null || !isExpired) return false;
     await key.$query(transaction).patch({ revoked_at: now() });
     await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
     await lockTestAccount(transaction, accountId);
-    const details = describeKey(key);
-    await recordKeyEvent(transaction, 'key_revoked', key, origin, details);
-    await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
-    await onRevoked(transaction, key);
+    await recordKeyChange(transaction, key, 'key_revoked', origin);
+    await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details: describeKey(key) });
+    if (actor !== undefined) {
+      const { prefix } = key;
+      await recordAuditEntry(transaction, actor, {
+        action: 'key.revoke',
+        accountId,
+        targetId: uuid,
+        before: { prefix, revoked: false },
+        after: { prefix, revoked: true },
+      });
+    }
+    return true;
   });
+  if (isRevoked && actor !== undefined) logger.info({ accountId, key: uuid }, 'API key revoked by staff');
+  return isRevoked;
 }
 
 /** Number of keys that one run revokes. The next run continues. */

@@ -3,30 +3,13 @@ import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
+import { getStaffRole, isStaffEmail } from '../../lib/staffEmails.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { hasPermission, STAFF_PERMISSIONS, type StaffPermission, type StaffRole } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Identity } from '../../tables/Identity.ts';
 import type { Caller, Credential } from './caller.ts';
-
-/**
- * Returns the role of an address on the staff list, or undefined. Addresses of accounts are in lower case. Entries are
- * `address` or `address:role`; the first one of an address counts.
- */
-export function getStaffRole(email: string): StaffRole | undefined {
-  if (email === '') return undefined;
-  for (const entry of config.STAFF_EMAILS.toLowerCase().split(',')) {
-    const [address, role = 'admin'] = entry.trim().split(':');
-    if (address === email) return role as StaffRole;
-  }
-  return undefined;
-}
-
-/** Returns whether an address is on the staff list. */
-export function isStaffEmail(email: string): boolean {
-  return getStaffRole(email) !== undefined;
-}
 
 const GRANT_STAFF_RIGHTS = prepared(
   'bind_staff_identities',

@@ -43,14 +43,11 @@ export function needsApproval(credits: number): boolean {
  */
 export async function postCreditAdjustment(
   adjustment: CreditAdjustment,
-  reason: string,
   actor: Actor,
 ): Promise<CreditAdjustmentResult> {
   if (needsApproval(adjustment.credits) && (await findCreditAdjustment(adjustment)) === null)
     throw new ServiceError('admin_required', `${adjustment.credits} credits need a second member of staff.`);
-  const isPosted = await Account.transaction((transaction) =>
-    postAdjustmentWithin(transaction, adjustment, reason, actor),
-  );
+  const isPosted = await Account.transaction((transaction) => postAdjustmentWithin(transaction, adjustment, actor));
   const { accountId, credits, requestName } = adjustment;
   if (isPosted) logger.info({ accountId, credits, request: requestName }, 'credit adjustment posted');
   return { ...(await getPostedAdjustment(adjustment)), isRepeat: !isPosted };
@@ -65,7 +62,6 @@ export async function postCreditAdjustment(
 export async function postAdjustmentWithin(
   transaction: Transaction,
   adjustment: CreditAdjustment,
-  reason: string,
   actor: Actor,
   approval: Record<string, unknown> = {},
 ): Promise<boolean> {
@@ -82,7 +78,6 @@ export async function postAdjustmentWithin(
     action: 'credits.adjust',
     accountId,
     targetId: account.uuid,
-    reason,
     before,
     after: {
       balance: posted.balance,

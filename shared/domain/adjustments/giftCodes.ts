@@ -20,8 +20,6 @@ export interface NewGiftCode {
   uses: number;
   /** Null: never. */
   expiresAt: Date | null;
-  /** For staff; customers do not see it. */
-  note: string;
 }
 
 /** A new code with its text, which is not stored. */
@@ -36,13 +34,13 @@ const RANDOM_SYMBOLS = 16;
 const PREFIX_SYMBOLS = 4;
 
 /**
- * Creates a gift code. Its text is returned only here.
+ * Creates a gift code. Its text is returned only here. The reason of the actor is its note, which customers do not see.
  * @throws ServiceError validation_error for an expiry in the past; admin_required if all redemptions together need a second
  *   member of staff, or are above the member's daily limit.
  */
 export async function createGiftCode(
   actor: Actor,
-  { credits, uses, expiresAt, note }: NewGiftCode,
+  { credits, uses, expiresAt }: NewGiftCode,
   onCreated: (transaction: Transaction, created: CreatedGiftCode) => Promise<void> = async () => {},
 ): Promise<CreatedGiftCode> {
   const total = credits * uses;
@@ -62,7 +60,7 @@ export async function createGiftCode(
       credits,
       uses_max: uses,
       expires_at: expiresAt,
-      note,
+      note: actor.reason,
       created_by: actor.kind === 'staff' ? actor.accountId : null,
       role: actor.kind === 'staff' ? actor.role : null,
       created_at: now(),
@@ -71,7 +69,6 @@ export async function createGiftCode(
       action: 'giftCode.create',
       accountId: null,
       targetId: row.uuid,
-      reason: note,
       after: { credits: total, creditsEach: credits, uses, expiresAt },
     });
     await onCreated(transaction, { code, row });
@@ -104,7 +101,7 @@ export async function findGiftCode(uuid: string): Promise<GiftCode> {
  * Revokes a gift code. What was redeemed stays; revoking it again changes nothing.
  * @throws ServiceError not_found
  */
-export async function revokeGiftCode(actor: Actor, uuid: string, reason: string): Promise<GiftCode> {
+export async function revokeGiftCode(actor: Actor, uuid: string): Promise<GiftCode> {
   return Account.transaction(async (transaction) => {
     const code = await GiftCode.query(transaction).findById(uuid).forNoKeyUpdate();
     if (code === undefined || code.revoked_at !== null) return code ?? findGiftCode(uuid);
@@ -112,7 +109,6 @@ export async function revokeGiftCode(actor: Actor, uuid: string, reason: string)
       action: 'giftCode.revoke',
       accountId: null,
       targetId: uuid,
-      reason,
       before: { uses: code.uses, usesMax: code.uses_max },
     });
     return code.$query(transaction).patchAndFetch({ revoked_at: now() });
@@ -155,8 +151,8 @@ export async function redeemGiftCode(
       requestName: `gift:${code.uuid}:${account.uuid}`,
       note: `gift code ${code.prefix}…`,
     };
-    const redemption = { kind: 'system', systemUser: 'gift code' } as const;
-    if (!(await postAdjustmentWithin(transaction, adjustment, `gift code ${code.uuid}`, redemption)))
+    const redemption = { kind: 'system', systemUser: 'gift code', reason: `gift code ${code.uuid}` } as const;
+    if (!(await postAdjustmentWithin(transaction, adjustment, redemption)))
       throw codeError('this account has already redeemed it.');
     await code.$query(transaction).patch({ uses: code.uses + 1 });
     const { balance } = await account.$query(transaction).select('balance');

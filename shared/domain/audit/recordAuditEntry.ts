@@ -3,17 +3,19 @@ import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { isStaffEmail } from '../../lib/staffEmails.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { AUDIT_ACTIONS, type AuditAction, type AuditedAmount, type StaffRole } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
-import { isStaffEmail } from '../accounts/staffRights.ts';
 
-/** The person who performs a staff action: a staff account in the console, or the system user of a command. */
-export type Actor = StaffActor | { kind: 'system'; systemUser: string };
+/** Author of a staff action, with the reason: a staff account in the console, or the system user of a command. */
+export type Actor = StaffActor | { kind: 'system'; systemUser: string; reason: string };
 export interface StaffActor {
   kind: 'staff';
+  /** May be empty where the action explains itself. */
+  reason: string;
   accountId: number;
   role: StaffRole;
   requestId: string;
@@ -27,8 +29,6 @@ export interface AuditRecord {
   accountId: number | null;
   /** UUID of the target, or the name of a queue. */
   targetId: string;
-  /** Why; may be empty where the action explains itself. */
-  reason: string;
   before?: Record<string, unknown>;
   after?: Record<string, unknown>;
 }
@@ -39,7 +39,7 @@ export interface AuditRecord {
  *   that gives back more than the role may in a day.
  */
 export async function recordAuditEntry(transaction: Transaction, actor: Actor, record: AuditRecord): Promise<void> {
-  const { action, accountId, targetId, reason, before = null, after = null } = record;
+  const { action, accountId, targetId, before = null, after = null } = record;
   const isStaff = actor.kind === 'staff';
   if (isStaff && accountId !== null) await assertMayActOn(transaction, actor, accountId);
   if (isStaff) await assertWithinDailyLimit(transaction, actor, record);
@@ -53,7 +53,7 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
     account_id: accountId,
     target_type: AUDIT_ACTIONS[action].target,
     target_id: targetId,
-    reason,
+    reason: actor.reason,
     before,
     after,
     request_id: isStaff ? actor.requestId : null,

@@ -45,7 +45,7 @@ export async function oweTopupRefund(
  * @returns false if it is owed already: nothing was changed or recorded.
  * @throws ServiceError validation_error if there is nothing to refund, or the processor rejected it.
  */
-export async function requestTopupRefund(topupUuid: string, reason: string, actor: Actor): Promise<boolean> {
+export async function requestTopupRefund(topupUuid: string, actor: Actor): Promise<boolean> {
   const { account_id: accountId } = await findTopup(topupUuid);
   return withAccountLock(accountId, async (transaction) => {
     const topup = await Topup.query(transaction).findById(topupUuid).throwIfNotFound();
@@ -57,7 +57,6 @@ export async function requestTopupRefund(topupUuid: string, reason: string, acto
       action: 'topup.refund',
       accountId,
       targetId: topupUuid,
-      reason,
       before: { refund: 'none', reversedNetCents: topup.reversed_cents },
       after: { refund: 'owed', refundNetCents: getNetCents(topup) - topup.reversed_cents },
     });

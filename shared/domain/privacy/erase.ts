@@ -1,4 +1,3 @@
-import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -8,11 +7,9 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { syncOpenSubscriptions } from '../billing/stopRenewals.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { findTestAccountId } from '../accounts/testAccounts.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { ERASURES } from '../features.ts';
-
-/** Writes the audit entry of an erasure by staff, in its transaction. */
-export type OnErased = (transaction: Transaction, account: Account) => Promise<void>;
 
 /** Result of an erasure. */
 export interface ErasureResult {
@@ -24,9 +21,10 @@ export interface ErasureResult {
  * Erases the personal data of an account: its access, sign-in methods, security log, webhooks, messages, profile,
  * prompts, media and the copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
  * accounting requires. Its test account is erased first. It can be repeated: the next run continues an interrupted one.
+ * @param actor staff who erase it.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
-export async function eraseAccount(accountId: number, onErased: OnErased = async () => {}): Promise<ErasureResult> {
+export async function eraseAccount(accountId: number, actor?: Actor): Promise<ErasureResult> {
   // A renewal may have begun without an event.
   await mapProcessorErrors(syncOpenSubscriptions(accountId));
   await assertErasable(await Account.query().findById(accountId).throwIfNotFound());
@@ -57,7 +55,15 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
       email_settings: {},
     });
     // A run that continues an interrupted one is the same action.
-    if (isFirstRun) await onErased(transaction, locked);
+    if (isFirstRun && actor !== undefined) {
+      await recordAuditEntry(transaction, actor, {
+        action: 'account.erase',
+        accountId,
+        targetId: locked.uuid,
+        before: { erased: false },
+        after: { erased: true },
+      });
+    }
     return locked;
   });
   const generations = await Generation.query().where({ account_id: accountId }).whereNull('deleted_at').resultSize();

@@ -3,6 +3,7 @@ import { HOUR_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { EXPORT_BATCH_SIZE, type ExportList, type ExportRow } from '../exportList.ts';
 import { EXPORT_LISTS } from '../features.ts';
@@ -124,5 +125,17 @@ export async function startAccountExport(accountId: number, origin: RequestOrigi
     await recordSecurityEvent(transaction, { accountId, event: 'data_exported', origin });
     return locked;
   });
+  return exportAccount(account);
+}
+
+/** Records that staff export the data of an account, and returns it once the record is committed. */
+export async function exportAccountByStaff(account: Account, actor: Actor): Promise<AsyncGenerator<string>> {
+  await Account.transaction((transaction) =>
+    recordAuditEntry(transaction, actor, {
+      action: 'account.export',
+      accountId: account.id,
+      targetId: account.uuid,
+    }),
+  );
   return exportAccount(account);
 }

@@ -34,7 +34,7 @@ export async function receiveAppleNotification(token: string): Promise<void> {
   // A repeated notification does not concern an identity that was linked again since.
   if (identity === undefined || identity.created_at > at) return;
   const { account_id: accountId, uuid } = identity;
-  if (isDeletion) await removeIdentity(accountId, uuid, { currentToken: null, mayBeLast: true }).catch(ignoreRemoved);
+  if (isDeletion) await removeIdentity(accountId, uuid, { currentToken: null }).catch(ignoreRemoved);
   else await endSessions(accountId, uuid, at);
 }
 

@@ -21,6 +21,7 @@ import { revokeAccessAndWebhooks } from './revokeAccess.ts';
 import { getAccount } from '../accounts/accounts.ts';
 import { findOrCreateAccountByEmail } from './findOrCreateAccount.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordIdentityRemoval } from './identityUndo.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
@@ -149,24 +150,23 @@ export async function linkIdentity(
 /**
  * Removes an identity from its account and ends the sessions that it opened, except the caller's own. The owner of the
  * account can undo a removal by a session.
- * @param currentToken session cookie of the caller; null ends all sessions of the identity.
+ * @param currentToken session cookie of the caller. Null for staff and the provider, who may remove the last identity that
+ *   can sign in, and end all sessions of the identity.
  * @returns the removed identity.
- * @throws ServiceError not_found; validation_error for the last identity that can sign in, unless `mayBeLast`.
+ * @throws ServiceError not_found; validation_error for an owner's last identity that can sign in.
  */
 export async function removeIdentity(
   accountId: number,
   uuid: string,
   {
     currentToken,
-    mayBeLast = false,
     origin = SERVICE_ORIGIN,
-    onRemoved = async () => {},
+    actor,
   }: {
     currentToken: string | null;
-    mayBeLast?: boolean;
     origin?: RequestOrigin;
-    /** May write more rows in the same transaction. */
-    onRemoved?: (transaction: Transaction, account: Account) => Promise<void>;
+    /** Staff who remove it. */
+    actor?: Actor;
   },
 ): Promise<Identity> {
   return Account.transaction(async (transaction) => {
@@ -177,7 +177,7 @@ export async function removeIdentity(
     const removed = linked.find((identity) => identity.uuid === uuid);
     if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
     const rest = linked.filter((identity) => identity !== removed);
-    if (!mayBeLast && !isDevSignInAllowed(config) && !rest.some(canSignIn)) {
+    if (currentToken !== null && !isDevSignInAllowed(config) && !rest.some(canSignIn)) {
       throw new ServiceError(
         'validation_error',
         'This is the only sign-in method that you can sign in with. Link another one before you remove it.',
@@ -202,7 +202,15 @@ export async function removeIdentity(
     if (oldest !== undefined && account.social_provider === removed.provider) {
       await account.$query(transaction).patch({ social_provider: oldest.provider });
     }
-    await onRemoved(transaction, account);
+    if (actor !== undefined) {
+      await recordAuditEntry(transaction, actor, {
+        action: 'identity.remove',
+        accountId,
+        targetId: account.uuid,
+        before: { provider: removed.provider },
+        after: { provider: null },
+      });
+    }
     return removed;
   });
 }

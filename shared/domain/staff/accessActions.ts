@@ -4,7 +4,6 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
-import { revokeApiKey } from '../accounts/apiKeys.ts';
 import { type RevokedAccess, type RevokedAccessAndWebhooks, revokeAccessAndWebhooks } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -14,7 +13,7 @@ import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
  * Ends all sessions of an account. API keys and applications keep their access.
  * @returns the number of sessions that were ended. Without any, nothing is recorded.
  */
-export async function signOutAccount(accountId: number, reason: string, actor: Actor): Promise<number> {
+export async function signOutAccount(accountId: number, actor: Actor): Promise<number> {
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
@@ -24,7 +23,6 @@ export async function signOutAccount(accountId: number, reason: string, actor: A
       action: 'account.sign_out',
       accountId,
       targetId: account.uuid,
-      reason,
       before: { sessions },
       after: { sessions: 0 },
     });
@@ -37,11 +35,7 @@ export async function signOutAccount(accountId: number, reason: string, actor: A
  * again.
  * @returns the number of each that were ended. Without any, nothing is recorded.
  */
-export async function revokeAccountAccess(
-  accountId: number,
-  reason: string,
-  actor: Actor,
-): Promise<RevokedAccessAndWebhooks> {
+export async function revokeAccountAccess(accountId: number, actor: Actor): Promise<RevokedAccessAndWebhooks> {
   const revoked = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     const before = await revokeAccessAndWebhooks(transaction, accountId);
@@ -51,7 +45,6 @@ export async function revokeAccountAccess(
       action: 'account.revoke_access',
       accountId,
       targetId: account.uuid,
-      reason,
       before: { ...before },
       after: { sessions: 0, keys: 0, grants: 0, webhooks: 0 },
     });
@@ -81,31 +74,4 @@ export async function findApiKeyForStaff(uuid: string): Promise<ApiKey> {
   const key = await ApiKey.query().findOne({ uuid });
   if (key !== undefined) return key;
   throw new ServiceError('not_found', 'Not found. There is no API key with that UUID.');
-}
-
-/**
- * Revokes an API key permanently.
- * @returns false if it was revoked before: nothing was changed or recorded.
- */
-export async function revokeKeyByStaff(
-  { account_id: accountId, uuid }: ApiKey,
-  reason: string,
-  actor: Actor,
-): Promise<boolean> {
-  let isChanged = false;
-  await revokeApiKey(accountId, uuid, {
-    onRevoked: async (transaction, { prefix }) => {
-      isChanged = true;
-      await recordAuditEntry(transaction, actor, {
-        action: 'key.revoke',
-        accountId,
-        targetId: uuid,
-        reason,
-        before: { prefix, revoked: false },
-        after: { prefix, revoked: true },
-      });
-    },
-  });
-  if (isChanged) logger.info({ accountId, key: uuid }, 'API key revoked by staff');
-  return isChanged;
 }

@@ -1,12 +1,12 @@
 import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
+import { getStaffRole } from '../../lib/staffEmails.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { hasPermission } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { StaffApproval } from '../../tables/StaffApproval.ts';
-import { getStaffRole } from '../accounts/staffRights.ts';
 import {
   assertNotErased,
   assertRemovable,
@@ -23,7 +23,6 @@ import { recordAuditEntry, type StaffActor } from '../audit/recordAuditEntry.ts'
  */
 export async function requestApproval(
   { accountId, credits, note, requestName: uuid }: CreditAdjustment,
-  reason: string,
   actor: StaffActor,
 ): Promise<boolean> {
   return Account.transaction(async (transaction) => {
@@ -43,7 +42,7 @@ export async function requestApproval(
       account_id: accountId,
       credits,
       note,
-      reason,
+      reason: actor.reason,
       requested_by: actor.accountId,
       requested_at: now(),
       request_id: actor.requestId,
@@ -53,7 +52,6 @@ export async function requestApproval(
       action: 'credits.request',
       accountId,
       targetId: account.uuid,
-      reason,
       after: { credits, approval: uuid },
     });
     return true;
@@ -97,7 +95,6 @@ async function describeApproval(approval: StaffApproval): Promise<ListedApproval
 export async function decideApproval(
   uuid: string,
   outcome: 'approved' | 'rejected',
-  reason: string,
   actor: StaffActor,
 ): Promise<boolean> {
   const isDecided = await Account.transaction(async (transaction) => {
@@ -112,7 +109,6 @@ export async function decideApproval(
       action: outcome === 'approved' ? 'credits.approve' : 'credits.reject',
       accountId,
       targetId: account.uuid,
-      reason,
       after: { credits, approval: uuid, requestedByAccount: requestedBy },
     });
     if (outcome === 'approved') await postApproved(transaction, approval, actor);
@@ -145,9 +141,9 @@ async function postApproved(transaction: Transaction, approval: StaffApproval, d
   if (role === undefined || !hasPermission(role, 'adjustCredits'))
     throw new ServiceError('validation_error', 'The member who requested it may not adjust credits any more.');
   const { uuid, account_id: accountId, credits, note, reason, request_id: requestId, ip_address: ipAddress } = approval;
-  const actor: StaffActor = { kind: 'staff', accountId: requester.id, role, requestId, ipAddress };
+  const actor: StaffActor = { kind: 'staff', accountId: requester.id, role, reason, requestId, ipAddress };
   const adjustment = { accountId, credits, note, requestName: `approval-${uuid}` };
   const approvedBy = { approval: uuid, approvedByAccount: decider.accountId };
-  const isPosted = await postAdjustmentWithin(transaction, adjustment, reason, actor, approvedBy);
+  const isPosted = await postAdjustmentWithin(transaction, adjustment, actor, approvedBy);
   if (!isPosted) throw new Error(`The request ${uuid} is not decided, but its adjustment was posted.`);
 }

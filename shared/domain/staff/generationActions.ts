@@ -16,7 +16,7 @@ import { findGenerationForStaff } from './generations.ts';
  * @returns false if staff refunded it before: nothing was changed or recorded.
  * @throws ServiceError validation_error unless it has succeeded, for one in test mode, and for an erased account.
  */
-export async function refundGeneration(uuid: string, reason: string, actor: Actor): Promise<boolean> {
+export async function refundGeneration(uuid: string, actor: Actor): Promise<boolean> {
   const { account_id: accountId, is_test: isTest } = await findGenerationForStaff(uuid);
   if (isTest) throw new ServiceError('validation_error', 'This is a generation in test mode: it cost nothing.');
   const isChanged = await Account.transaction(async (transaction) => {
@@ -29,7 +29,6 @@ export async function refundGeneration(uuid: string, reason: string, actor: Acto
       action: 'generation.refund',
       accountId,
       targetId: uuid,
-      reason,
       before: { refunded: false, balance },
       after: { refunded: true, ...refund },
     });
@@ -53,9 +52,9 @@ export async function refundGeneration(uuid: string, reason: string, actor: Acto
  * Makes a stuck generation due now and enqueues it.
  * @throws ServiceError validation_error if it is not stuck.
  */
-export async function requeueGeneration(uuid: string, reason: string, actor: Actor): Promise<void> {
+export async function requeueGeneration(uuid: string, actor: Actor): Promise<void> {
   await findGenerationForStaff(uuid);
-  const requeued = await requeueGenerations([uuid], 1_000 * STUCK_AFTER_SECONDS, { actor, reason });
+  const requeued = await requeueGenerations([uuid], 1_000 * STUCK_AFTER_SECONDS, actor);
   if (requeued.length > 0) return;
   throw new ServiceError(
     'validation_error',
@@ -73,7 +72,7 @@ export type GenerationContent = Pick<
  * Records that staff view the prompt and the output of a generation, and returns them once the record is committed.
  * @throws ServiceError not_found if the customer has deleted it.
  */
-export async function viewGenerationContent(uuid: string, reason: string, actor: Actor): Promise<GenerationContent> {
+export async function viewGenerationContent(uuid: string, actor: Actor): Promise<GenerationContent> {
   return Generation.transaction(async (transaction) => {
     const content = await Generation.query(transaction)
       .where({ uuid })
@@ -86,7 +85,6 @@ export async function viewGenerationContent(uuid: string, reason: string, actor:
       action: 'generation.view_content',
       accountId: content.account_id,
       targetId: uuid,
-      reason,
     });
     await ensureModelsKnown([content.model]);
     return content;

@@ -18,7 +18,6 @@ export async function recordQueueChange(actor: Actor, { queue, change, body }: Q
       action: 'queue.change',
       accountId: null,
       targetId: queue,
-      reason: '',
       after: { change, ...(body === '{}' ? {} : { body }) },
     }),
   );

@@ -85,7 +85,7 @@ interface RequeuedRow extends GenerationKey {
 export async function requeueGenerations(
   uuids: string[],
   idleMs: number,
-  { actor, reason }: { actor: Actor; reason: string },
+  actor: Actor,
 ): Promise<{ uuid: string; isEnqueued: boolean }[]> {
   const at = now();
   const bindings = { uuids, now: at, before: addMilliseconds(at, -idleMs) };
@@ -96,7 +96,6 @@ export async function requeueGenerations(
         action: 'generation.requeue',
         accountId,
         targetId: uuid,
-        reason,
         before: { nextAttemptAt: dueAt },
         after: { nextAttemptAt: at },
       });

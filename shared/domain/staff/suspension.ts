@@ -1,10 +1,10 @@
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
+import { getStaffRole } from '../../lib/staffEmails.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Session } from '../../tables/Session.ts';
 import { postponeErasure } from '../privacy/deletion.ts';
-import { getStaffRole } from '../accounts/staffRights.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordRevocation } from './accessActions.ts';
@@ -24,7 +24,7 @@ export interface SuspensionResult {
  * subscription continues at the payment processor.
  * @throws ServiceError validation_error for a staff account.
  */
-export async function suspendAccount(accountId: number, reason: string, actor: Actor): Promise<SuspensionResult> {
+export async function suspendAccount(accountId: number, actor: Actor): Promise<SuspensionResult> {
   const result = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     if (getStaffRole(account.email) !== undefined)
@@ -41,7 +41,6 @@ export async function suspendAccount(accountId: number, reason: string, actor: A
       action: 'account.suspend',
       accountId,
       targetId: account.uuid,
-      reason,
       before: { suspended: false, sessions },
       after: { suspended: true, sessions: 0, generation_count: account.generation_count },
     });
@@ -52,7 +51,7 @@ export async function suspendAccount(accountId: number, reason: string, actor: A
 }
 
 /** Reinstates a suspended account: its API keys and applications work again, and its owner can sign in. */
-export async function reinstateAccount(accountId: number, reason: string, actor: Actor): Promise<SuspensionResult> {
+export async function reinstateAccount(accountId: number, actor: Actor): Promise<SuspensionResult> {
   const result = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     if (account.suspended_at === null) return { account, isChanged: false };
@@ -65,7 +64,6 @@ export async function reinstateAccount(accountId: number, reason: string, actor:
       action: 'account.reinstate',
       accountId,
       targetId: account.uuid,
-      reason,
       before: { suspended: true, generation_count: account.generation_count },
       after: { suspended: false },
     });

@@ -71,7 +71,7 @@ export async function createEndpoint(
       updated_at: at,
     });
     await updateWebhookCount(transaction, accountId);
-    await recordChange(transaction, endpoint, 'webhook_created', origin);
+    await recordEndpointChange(transaction, endpoint, 'webhook_created', origin);
     const created = { endpoint, secret: keys.secret };
     await onDone(transaction, created);
     return created;
@@ -110,7 +110,7 @@ export async function updateEndpoint(
       ...(description === undefined ? {} : { description }),
       updated_at: now(),
     });
-    if (isMoved) await recordChange(transaction, changed, 'webhook_url_changed', origin);
+    if (isMoved) await recordEndpointChange(transaction, changed, 'webhook_url_changed', origin);
     const isEnabled = changed.disabled_at === null;
     if (enabled === true && !isEnabled) changed = await enableEndpoint(transaction, changed);
     if (enabled === false && isEnabled) changed = await disableEndpoint(transaction, changed, 'owner');
@@ -144,7 +144,7 @@ export async function deleteEndpoint(
   await changeEndpoint(buildServiceCaller(accountId), uuid, async (transaction, endpoint) => {
     await endpoint.$query(transaction).delete();
     await updateWebhookCount(transaction, accountId);
-    await recordChange(transaction, endpoint, 'webhook_deleted', origin);
+    await recordEndpointChange(transaction, endpoint, 'webhook_deleted', origin);
   });
 }
 
@@ -206,17 +206,6 @@ async function changeEndpoint<Result>(
   });
 }
 
-function recordChange(
-  transaction: Transaction,
-  endpoint: WebhookEndpoint,
-  event: 'webhook_created' | 'webhook_url_changed' | 'webhook_deleted',
-  origin: RequestOrigin,
-): Promise<void> {
-  const details = describeEndpoint(endpoint);
-  const subject = { webhook: endpoint.uuid };
-  return recordSecurityEvent(transaction, { accountId: endpoint.account_id, event, origin, details, subject });
-}
-
 function toStoredTypes(events: readonly WebhookEventType[] | null = null): WebhookEventType[] | null {
   return events === null ? null : [...new Set(events)];
 }
@@ -245,17 +234,17 @@ export async function replaceKeys(
     previous_until: addMilliseconds(at, PREVIOUS_WEBHOOK_KEYS_MS),
     updated_at: at,
   });
-  await recordSecurityEvent(transaction, {
-    accountId: endpoint.account_id,
-    event: 'webhook_secret_rotated',
-    origin,
-    details: describeEndpoint(endpoint),
-    subject: { webhook: endpoint.uuid },
-  });
+  await recordEndpointChange(transaction, endpoint, 'webhook_secret_rotated', origin);
   return { endpoint: rotated, secret: keys.secret };
 }
 
-/** Describes an endpoint in the security log. Its path may contain a secret of the receiver. */
-function describeEndpoint({ url }: Pick<WebhookEndpoint, 'url'>): Record<string, string> {
-  return url === null ? {} : { host: new URL(url).host };
+/** Records a change of an endpoint in the security log, by its host: its path may contain a secret of the receiver. */
+function recordEndpointChange(
+  transaction: Transaction,
+  { account_id: accountId, uuid, url }: WebhookEndpoint,
+  event: 'webhook_created' | 'webhook_url_changed' | 'webhook_deleted' | 'webhook_secret_rotated',
+  origin: RequestOrigin,
+): Promise<void> {
+  const details: Record<string, string> = url === null ? {} : { host: new URL(url).host };
+  return recordSecurityEvent(transaction, { accountId, event, origin, details, subject: { webhook: uuid } });
 }

@@ -123,6 +123,6 @@ async function createAccounts(service: TestService): Promise<Record<SuiteAccount
   await service.sql('UPDATE accounts SET parallel_limit = 100 WHERE email = $1', [accounts.retries.email]);
   service.fabricated.add('entitlement-matches-subscription');
   const [suspended] = await service.sql('SELECT id FROM accounts WHERE email = $1', [accounts.suspended.email]);
-  await suspendAccount(Number(suspended.id), 'test', { kind: 'system', systemUser: 'test' });
+  await suspendAccount(Number(suspended.id), { kind: 'system', systemUser: 'test', reason: 'test' });
   return Object.fromEntries(names.map((name) => [name, accounts[name].key])) as Record<SuiteAccount, string>;
 }

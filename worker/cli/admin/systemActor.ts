@@ -3,9 +3,9 @@ import type { Actor } from '../../../shared/domain/audit/recordAuditEntry.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../shared/spec/staff.ts';
 import { type CommandContext, UsageError } from './command.ts';
 
-/** Returns the system user who runs the command, for the audit log. */
-export function getSystemActor(): Actor {
-  return { kind: 'system', systemUser: getUserName() };
+/** Returns the system user who runs a command, and why, for the audit log. */
+export function getSystemActor(reason: string): Actor {
+  return { kind: 'system', systemUser: getUserName(), reason };
 }
 
 /** Containers may run under a number that has no name. */

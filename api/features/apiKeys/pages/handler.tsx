@@ -1,9 +1,8 @@
 import { createApiKey, revokeApiKey, updateApiKey } from '../../../../shared/domain/accounts/apiKeys.ts';
-import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
-import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
+import { executeFormOnce } from '../../../pipeline/idempotency.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
@@ -13,7 +12,7 @@ import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
 import { findActiveKey, renderKeyPage } from './keyPage.tsx';
-import { KEYS_PATH, renderKeysPage } from './view.tsx';
+import { KEYS_PATH, type NewKey, renderKeysPage } from './view.tsx';
 
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);
 const parseKeyChange = createBodyParser(UpdateApiKeyRequest);
@@ -33,21 +32,16 @@ export function createsLiveKey(ctx: Context): boolean {
 
 export const createKey = withListErrors(async (ctx) => {
   const caller = requireCaller(ctx);
-  const { accountId } = caller;
   const request = parseKeyForm(keyForm.read(getForm(ctx)));
-  const idempotentRequest = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the key. A redirect to a page with the key could be opened again.
-  const { response } = await executeIdempotent(
-    idempotentRequest,
-    async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
-      const created = await createApiKey(caller, request, {
-        origin: getRequestOrigin(ctx),
-        onCreated: (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
-      });
-      return { name: created.row.name, key: created.key };
-    },
-  );
-  await renderKeysPage(ctx, { newKey: response });
+  const newKey = await executeFormOnce<NewKey>(ctx, 'account.key', request, async (_id, saveResponse) => {
+    const { key, row } = await createApiKey(caller, request, {
+      origin: getRequestOrigin(ctx),
+      onCreated: (transaction, created) => saveResponse(transaction, { name: created.row.name, key: created.key }),
+    });
+    return { name: row.name, key };
+  });
+  await renderKeysPage(ctx, { newKey });
 });
 
 /** Shows the form for the name and options of a key. */
@@ -77,7 +71,7 @@ export const revokeKey = defineAccountAction({
         <p>Programs that use this key stop working immediately. This cannot be undone.</p>
       </>
     );
-    return { question: `Revoke API key “${name}”?`, consequences, button: 'Revoke', cancelPath: KEYS_PATH };
+    return { question: `Revoke API key “${name}”?`, consequences, button: 'Revoke', returnPath: KEYS_PATH };
   },
   perform: async (ctx, { accountId }) => {
     await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });

@@ -25,8 +25,14 @@ const OUTCOMES = {
   revoked: ['API key revoked', 'The API key is revoked. Requests with it are now rejected.'],
 } as const satisfies Outcomes;
 
+/** A created key with its text. */
+export interface NewKey {
+  name: string;
+  key: string;
+}
+
 interface KeysFlash extends PageProblem {
-  newKey?: { name: string; key: string };
+  newKey?: NewKey;
 }
 
 /** Renders the API keys of the account, with a form to create one. */

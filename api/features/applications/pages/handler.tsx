@@ -80,7 +80,7 @@ export const disconnect = defineAccountAction({
         <p>The application loses access immediately. To use it again, connect it again.</p>
       </>
     );
-    return { question: `Disconnect ${clientName}?`, consequences, button: 'Disconnect', cancelPath: APPLICATIONS_PATH };
+    return { question: `Disconnect ${clientName}?`, consequences, button: 'Disconnect', returnPath: APPLICATIONS_PATH };
   },
   perform: async (ctx, { accountId }) => {
     const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));

@@ -3,13 +3,12 @@ import { openCustomerPortal, startPlanCheckout } from '../../../../shared/domain
 import { updateAutoTopupSettings } from '../../../../shared/domain/billing/autoTopupSettings.ts';
 import { getInvoiceUrl } from '../../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../../shared/domain/billing/topups.ts';
-import { executeIdempotent } from '../../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../../shared/spec/limits.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
-import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
+import { executeFormOnce } from '../../../pipeline/idempotency.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { getCheckoutRequest } from '../schemas.ts';
@@ -32,11 +31,10 @@ export async function showBillingPage(ctx: Context): Promise<void> {
 export const choosePlan = withBillingErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { plan } = parsePlanForm()({ plan: getForm(ctx).get('plan') ?? undefined });
-  const idempotentRequest = { accountId, scope: 'account.plan', key: readFormIdempotencyKey(ctx), request: { plan } };
-  const { response } = await executeIdempotent(idempotentRequest, async (id) => ({
+  const { url } = await executeFormOnce(ctx, 'account.plan', { plan }, async (id) => ({
     url: await startPlanCheckout(accountId, plan, id),
   }));
-  leadToPayment(ctx, response.url, 'plan');
+  leadToPayment(ctx, url, 'plan');
 });
 
 export const openBillingPortal = withBillingErrors(async (ctx) => {
@@ -57,11 +55,10 @@ export const openInvoice = withBillingErrors(async (ctx) => {
 export const buyCredits = withBillingErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const request = { amountCents: parseTopupCents(readTopupDollars(getForm(ctx))) };
-  const idempotentRequest = { accountId, scope: 'account.topup', key: readFormIdempotencyKey(ctx), request };
-  const { response } = await executeIdempotent(idempotentRequest, async (id) => ({
+  const { url } = await executeFormOnce(ctx, 'account.topup', request, async (id) => ({
     url: await startTopupCheckout(accountId, request.amountCents, id),
   }));
-  leadToPayment(ctx, response.url, 'topup');
+  leadToPayment(ctx, url, 'topup');
 });
 
 export const saveAutoTopup = withBillingErrors(async (ctx) => {

@@ -52,7 +52,7 @@ export const deleteFromLibrary = defineAccountAction({
         <p>{note} This cannot be undone.</p>
       </>
     );
-    return { question: 'Delete this generation?', consequences, button: 'Delete', cancelPath: LIBRARY_PATH };
+    return { question: 'Delete this generation?', consequences, button: 'Delete', returnPath: LIBRARY_PATH };
   },
   perform: async (ctx, caller) => {
     await deleteGeneration(caller, parseUuidParam(ctx));
@@ -77,7 +77,7 @@ export const cancelFromLibrary = defineAccountAction({
       question: 'Cancel this generation?',
       consequences,
       button: 'Cancel generation',
-      cancelPath: path,
+      returnPath: path,
       cancelLabel: 'Go back',
     };
   },

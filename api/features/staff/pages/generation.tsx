@@ -38,7 +38,7 @@ export async function showGeneration(ctx: Context): Promise<void> {
 export const showGenerationContent = showErrorsOn((ctx, flash, status) => renderGeneration(ctx, flash, status))(
   async (ctx) => {
     const uuid = parseUuidParam(ctx);
-    const content = await viewGenerationContent(uuid, parseReason(getForm(ctx)), requireActor(ctx));
+    const content = await viewGenerationContent(uuid, requireActor(ctx, parseReason(getForm(ctx))));
     await renderGeneration(ctx, { content });
   },
 );

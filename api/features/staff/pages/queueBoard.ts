@@ -45,7 +45,7 @@ export async function queueBoard(ctx: Context): Promise<void> {
     // The board would parse other types after the change is recorded.
     ctx.request.body ??= {};
     change = parseQueueChange(ctx);
-    await recordQueueChange(requireActor(ctx), change);
+    await recordQueueChange(requireActor(ctx, ''), change);
   }
   await (await board())(ctx, async () => {});
   if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));

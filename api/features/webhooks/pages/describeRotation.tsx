@@ -22,5 +22,5 @@ export function describeRotation(name: string, path: string, previousUntil: Date
       )}
     </>
   );
-  return { question: `Rotate ${name}?`, consequences, button: 'Rotate secret', cancelPath: path };
+  return { question: `Rotate ${name}?`, consequences, button: 'Rotate secret', returnPath: path };
 }

@@ -6,12 +6,11 @@ import {
   sendTestEvent,
   updateEndpoint,
 } from '../../../../shared/domain/webhooks/endpoints.ts';
-import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
-import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
+import { executeFormOnce } from '../../../pipeline/idempotency.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
@@ -75,20 +74,16 @@ export const rotateEndpointSecret = defineAccountAction({
     return describeRotation(name, buildEndpointPath(endpoint.uuid), endpoint.previous_until);
   },
   perform: async (ctx, caller) => {
-    const { accountId } = caller;
     const uuid = parseUuidParam(ctx);
-    const key = readFormIdempotencyKey(ctx);
-    // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
-    const { response } = await executeIdempotent(
-      { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
-      async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
-        const { secret } = await rotateSecret(caller, uuid, {
-          origin: getRequestOrigin(ctx),
-          onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
-        });
-        return { secret };
-      },
-    );
+    const scope = 'account.webhook.rotate';
+    // A second rotation would end the signatures of the secret in use.
+    const response = await executeFormOnce<{ secret: string }>(ctx, scope, { uuid }, async (_id, saveResponse) => {
+      const { secret } = await rotateSecret(caller, uuid, {
+        origin: getRequestOrigin(ctx),
+        onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
+      });
+      return { secret };
+    });
     await renderEndpointPage(ctx, { newSecret: response.secret });
     return undefined;
   },
@@ -110,7 +105,7 @@ export const deleteWebhookEndpoint = defineAccountAction({
         </>
       ),
       button: 'Delete',
-      cancelPath: buildEndpointPath(endpoint.uuid),
+      returnPath: buildEndpointPath(endpoint.uuid),
     };
   },
   perform: async (ctx, caller) => {

@@ -1,10 +1,9 @@
 import { getDefaultSecret, rotateDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { createEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
-import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
-import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
+import { executeFormOnce } from '../../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { CreateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
@@ -14,7 +13,7 @@ import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
 import { describeRotation } from './describeRotation.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
-import { renderWebhooksPage } from './view.tsx';
+import { type NewEndpoint, renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(CreateWebhookRequest);
 const withWebhookErrors = showErrorsOn(renderWebhooksPage);
@@ -27,22 +26,16 @@ export async function showWebhooksPage(ctx: Context): Promise<void> {
 
 export const addEndpoint = withWebhookErrors(async (ctx) => {
   const caller = requireCaller(ctx);
-  const { accountId } = caller;
   const request = parseEndpointForm(endpointForm.read(getForm(ctx)));
-  const idempotentRequest = { accountId, scope: 'account.webhook', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the secret. A redirect to a page with it could be opened again.
-  const { response } = await executeIdempotent(
-    idempotentRequest,
-    async (_id, saveResponse: SaveResponse<{ uuid: string; secret: string }>) => {
-      const { endpoint, secret } = await createEndpoint(caller, request, {
-        origin: getRequestOrigin(ctx),
-        onDone: (transaction, created) =>
-          saveResponse(transaction, { uuid: created.endpoint.uuid, secret: created.secret }),
-      });
-      return { uuid: endpoint.uuid, secret };
-    },
-  );
-  await renderWebhooksPage(ctx, { created: response });
+  const created = await executeFormOnce<NewEndpoint>(ctx, 'account.webhook', request, async (_id, saveResponse) => {
+    const { endpoint, secret } = await createEndpoint(caller, request, {
+      origin: getRequestOrigin(ctx),
+      onDone: (transaction, done) => saveResponse(transaction, { uuid: done.endpoint.uuid, secret: done.secret }),
+    });
+    return { uuid: endpoint.uuid, secret };
+  });
+  await renderWebhooksPage(ctx, { created });
 });
 
 /** Shows the public key of the default endpoint and its deliveries. */
@@ -68,11 +61,9 @@ export const rotateDefault = defineAccountAction({
   withErrors: withDefaultErrors,
   describe: () => describeRotation('the default secret', DEFAULT_ENDPOINT_PATH),
   perform: async (ctx, caller) => {
-    const { accountId } = caller;
-    const key = readFormIdempotencyKey(ctx);
-    // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
-    await executeIdempotent({ accountId, scope: 'account.webhook.rotate', key, request: {} }, async () => {
-      await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
+    // A second rotation would end the signatures of the secret in use.
+    await executeFormOnce(ctx, 'account.webhook.rotate', {}, async () => {
+      await rotateDefaultSecret(caller, caller.accountId, getRequestOrigin(ctx));
       return {};
     });
     await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });

@@ -16,8 +16,14 @@ const OUTCOMES = {
   deleted: ['Webhook deleted', 'The endpoint and its deliveries are deleted.'],
 } as const satisfies Outcomes;
 
+/** A created endpoint with its secret. */
+export interface NewEndpoint {
+  uuid: string;
+  secret: string;
+}
+
 interface WebhooksFlash extends PageProblem {
-  created?: { uuid: string; secret: string };
+  created?: NewEndpoint;
 }
 
 /** Renders the webhook endpoints of the account, with a form to add one. */

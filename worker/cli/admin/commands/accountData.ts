@@ -1,14 +1,10 @@
 import { pipeline } from 'node:stream/promises';
 import { countActiveAccess } from '../../../../shared/domain/signIn/revokeAccess.ts';
-import { assertErasable } from '../../../../shared/domain/privacy/erase.ts';
-import { listIdentities } from '../../../../shared/domain/signIn/identities.ts';
+import { assertErasable, eraseAccount } from '../../../../shared/domain/privacy/erase.ts';
+import { exportAccountByStaff } from '../../../../shared/domain/privacy/export.ts';
+import { listIdentities, removeIdentity } from '../../../../shared/domain/signIn/identities.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeAccountAccess } from '../../../../shared/domain/staff/accessActions.ts';
-import {
-  eraseAccountByStaff,
-  exportAccountByStaff,
-  removeIdentityByStaff,
-} from '../../../../shared/domain/staff/accountData.ts';
 import { logger } from '../../../../shared/lib/logger.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { CommandContext } from '../command.ts';
@@ -23,7 +19,7 @@ export async function revokeAllAccess({
 }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
   const { sessions, keys, grants, webhooks } = await (shouldApply
-    ? revokeAccountAccess(account.id, parseReason(options), getSystemActor())
+    ? revokeAccountAccess(account.id, getSystemActor(parseReason(options)))
     : countActiveAccess(account.id));
   const verb = shouldApply ? 'Revoked' : 'Would revoke';
   print(
@@ -34,7 +30,7 @@ export async function revokeAllAccess({
 /** Prints the stored data of an account as JSON. */
 export async function exportAccountData({ args: [query = ''], options, stdout }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
-  const exported = await exportAccountByStaff(account, parseReason(options), getSystemActor());
+  const exported = await exportAccountByStaff(account, getSystemActor(parseReason(options)));
   await pipeline(exported, stdout, { end: false });
 }
 
@@ -54,7 +50,7 @@ export async function eraseAccountData({
     );
     return;
   }
-  const { generations } = await eraseAccountByStaff(account.id, parseReason(options), getSystemActor());
+  const { generations } = await eraseAccount(account.id, getSystemActor(parseReason(options)));
   print(`Erased account ${account.uuid}. Deleted ${generations} generations; the ledger stays.`);
   if (customer !== null) print(`Delete the customer ${customer} at Stripe as well.`);
 }
@@ -75,7 +71,8 @@ export async function removeSignInMethod({
     print(`Would remove ${identity.provider} (${identity.email}) from ${account.email} and end its sessions.`);
     return;
   }
-  await removeIdentityByStaff(account.id, identity, parseReason(options), getSystemActor());
+  const actor = getSystemActor(parseReason(options));
+  await removeIdentity(account.id, identity.uuid, { currentToken: null, actor });
   logger.info({ accountId: account.id, provider: identity.provider }, 'identity removed by staff');
   print(`Removed ${identity.provider} (${identity.email}) from ${account.email}.`);
 }

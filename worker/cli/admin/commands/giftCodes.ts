@@ -17,10 +17,10 @@ export async function createCode({ args: [amount], options, shouldApply, print }
   const expiresAt = typeof options['expires'] === 'string' ? parseInstant(options['expires']) : null;
   if (expiresAt === null && options['expires'] !== undefined)
     throw new UsageError(`--expires must be ${INSTANT_FORM}.`);
-  const note = parseRequiredReason(options);
+  const actor = getSystemActor(parseRequiredReason(options));
   const what = `${credits} credits for up to ${uses} ${uses === 1 ? 'account' : 'accounts'}`;
   if (!shouldApply) return print(`A gift code of ${what} would be created.`);
-  const { code, row } = await createGiftCode(getSystemActor(), { credits, uses, expiresAt, note });
+  const { code, row } = await createGiftCode(actor, { credits, uses, expiresAt });
   print(`${code}: ${what}, expires ${formatTime(row.expires_at)}. It is shown only once; its UUID is ${row.uuid}.`);
 }
 
@@ -42,6 +42,6 @@ export async function revokeCode({ args: [uuid = ''], options, shouldApply, prin
   const what = `The gift code ${prefix}…, redeemed ${uses} times,`;
   if (revokedAt !== null) return print(`${what} was already revoked on ${formatTime(revokedAt)}. Nothing is changed.`);
   if (!shouldApply) return print(`${what} would be revoked.`);
-  await revokeGiftCode(getSystemActor(), uuid, parseReason(options));
+  await revokeGiftCode(getSystemActor(parseReason(options)), uuid);
   print(`${what} is revoked.`);
 }

@@ -40,7 +40,7 @@ export async function grantCredits({
     } else print(`${account.email} already received ${credits} credits for request ${request}. Nothing would change.`);
     return;
   }
-  const given = await postCreditAdjustment(adjustment, adjustment.note, getSystemActor());
+  const given = await postCreditAdjustment(adjustment, getSystemActor(adjustment.note));
   const { balance_after: balance, uuid, description } = given.entry;
   if (given.isRepeat)
     print(`${account.email} already received ${credits} credits for request ${request}. Nothing was changed.`);

@@ -15,7 +15,7 @@ export async function refundGenerationByCommand({
   const reason = parseRequiredReason(options);
   const { credits_charged: credits, status, refunded_at: refundedAt } = await findGenerationForStaff(uuid);
   if (shouldApply) {
-    const isChanged = await refundGeneration(uuid, reason, getSystemActor());
+    const isChanged = await refundGeneration(uuid, getSystemActor(reason));
     print(isChanged ? `Refunded ${credits} credits.` : 'This generation was refunded before. Nothing was changed.');
   } else if (refundedAt !== null) print('This generation was refunded before. Nothing would change.');
   else if (status === 'succeeded') print(`Would refund ${credits} credits.`);

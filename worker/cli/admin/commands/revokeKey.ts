@@ -1,6 +1,6 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { lookUpApiKeysForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
-import { revokeKeyByStaff } from '../../../../shared/domain/staff/accessActions.ts';
+import { revokeApiKey } from '../../../../shared/domain/accounts/apiKeys.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, formatTable, formatTime } from '../command.ts';
 import { getSystemActor, parseReason } from '../systemActor.ts';
@@ -28,6 +28,6 @@ export async function revokeKey({ args: [query = ''], options, shouldApply, prin
     print(`${what}, last used ${formatTime(key.last_used_at)}, would be revoked.`);
     return;
   }
-  await revokeKeyByStaff(key, parseReason(options), getSystemActor());
+  await revokeApiKey(key.account_id, key.uuid, { actor: getSystemActor(parseReason(options)) });
   print(`${what} is revoked.`);
 }

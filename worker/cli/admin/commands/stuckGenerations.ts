@@ -46,12 +46,12 @@ async function requeueBatches(
   print: CommandContext['print'],
 ): Promise<Set<string>> {
   const done = new Set<string>();
-  const author = { actor: getSystemActor(), reason: parseReason(options) };
+  const actor = getSystemActor(parseReason(options));
   await openQueues();
   try {
     for await (const generations of pages) {
       const uuids = generations.map(({ uuid }) => uuid);
-      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, idleMs, author)) {
+      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, idleMs, actor)) {
         done.add(uuid);
         print(`${uuid} requeued${isEnqueued ? '' : '; Redis is unavailable, so the sweep will enqueue it'}.`);
       }

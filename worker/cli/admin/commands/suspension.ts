@@ -8,7 +8,7 @@ export async function suspend({ args: [query = ''], options, shouldApply, print 
   const reason = parseRequiredReason(options);
   const { id, email, in_flight: inFlight, suspended_at: since } = await lookUpAccountForStaff(query);
   if (shouldApply) {
-    const { isChanged } = await suspendAccount(id, reason, getSystemActor());
+    const { isChanged } = await suspendAccount(id, getSystemActor(reason));
     print(isChanged ? `${email} is suspended.` : `${email} was already suspended. Nothing was changed.`);
   } else if (since === null) {
     print(`${email} would be suspended, with ${inFlight} generations in progress, which finish.`);
@@ -20,7 +20,7 @@ export async function reinstate({ args: [query = ''], options, shouldApply, prin
   const reason = parseRequiredReason(options);
   const { id, email, suspended_at: since } = await lookUpAccountForStaff(query);
   if (shouldApply) {
-    const { isChanged } = await reinstateAccount(id, reason, getSystemActor());
+    const { isChanged } = await reinstateAccount(id, getSystemActor(reason));
     print(isChanged ? `${email} is reinstated.` : `${email} was not suspended. Nothing was changed.`);
   } else if (since === null) print(`${email} is not suspended. Nothing would change.`);
   else print(`${email}, suspended since ${formatTime(since)}, would be reinstated.`);

@@ -38,7 +38,7 @@ export const endSession = defineAccountAction({
       question: `Sign out ${describeBrowser(session.userAgent)}?`,
       consequences: <p>Last used {formatRelativeTime(session.lastUsedAt)}. That browser is signed out immediately.</p>,
       button: 'Sign out',
-      cancelPath: SETTINGS_PATH,
+      returnPath: SETTINGS_PATH,
     };
   },
   perform: async (ctx, { accountId }) => {
@@ -55,7 +55,7 @@ export const endOtherSessions = defineAccountAction({
       <p>Your other browsers are signed out immediately. API keys and connected applications keep working.</p>
     ),
     button: 'Sign out',
-    cancelPath: SETTINGS_PATH,
+    returnPath: SETTINGS_PATH,
   }),
   perform: async (ctx, { accountId }) => {
     await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string, getRequestOrigin(ctx));

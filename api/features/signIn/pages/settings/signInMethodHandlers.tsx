@@ -45,7 +45,7 @@ export const removeSignInMethod = defineAccountAction({
         out. API keys and connected applications keep working until you revoke or disconnect them.
       </p>
     );
-    return { question: `Remove ${title}?`, consequences, button: `Remove ${title}`, cancelPath: SETTINGS_PATH };
+    return { question: `Remove ${title}?`, consequences, button: `Remove ${title}`, returnPath: SETTINGS_PATH };
   },
   perform: async (ctx, { accountId }) => {
     await removeIdentity(accountId, parseUuidParam(ctx), {

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { type AccountState, describeAccountState } from '../../../../../shared/domain/staff/accountState.ts';
-import { isStaffEmail } from '../../../../../shared/domain/accounts/staffRights.ts';
+import { isStaffEmail } from '../../../../../shared/lib/staffEmails.ts';
 import type { AppliedPlan } from '../../../../../shared/domain/billing/planHistory.ts';
 import type { AccountOverview } from '../../../../../shared/domain/staff/accountOverview.ts';
 import { getPlanBySlug } from '../../../../../shared/lib/catalog/catalog.ts';

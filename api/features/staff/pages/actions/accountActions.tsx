@@ -2,14 +2,13 @@ import {
   findApiKeyForStaff,
   isAnyRevoked,
   revokeAccountAccess,
-  revokeKeyByStaff,
   signOutAccount,
 } from '../../../../../shared/domain/staff/accessActions.ts';
 import { findAccountForStaff } from '../../../../../shared/domain/staff/accountOverview.ts';
 import { reinstateAccount, suspendAccount } from '../../../../../shared/domain/staff/suspension.ts';
 import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
+import { revokeApiKey } from '../../../../../shared/domain/accounts/apiKeys.ts';
 import type { Account } from '../../../../../shared/tables/Account.ts';
-import { requireActor } from '../../../../context.ts';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { defineAction } from './defineAction.tsx';
 
@@ -35,8 +34,7 @@ export const suspend = defineAction({
     button: 'Suspend account',
     returnPath: getAccountPath(account),
   }),
-  perform: async (ctx, { id }, { reason }) =>
-    (await suspendAccount(id, reason, requireActor(ctx))).isChanged ? 'suspended' : UNCHANGED,
+  perform: async ({ id }, { actor }) => ((await suspendAccount(id, actor)).isChanged ? 'suspended' : UNCHANGED),
 });
 
 export const reinstate = defineAction({
@@ -47,8 +45,7 @@ export const reinstate = defineAction({
     button: 'Reinstate account',
     returnPath: getAccountPath(account),
   }),
-  perform: async (ctx, { id }, { reason }) =>
-    (await reinstateAccount(id, reason, requireActor(ctx))).isChanged ? 'reinstated' : UNCHANGED,
+  perform: async ({ id }, { actor }) => ((await reinstateAccount(id, actor)).isChanged ? 'reinstated' : UNCHANGED),
 });
 
 export const signOut = defineAction({
@@ -59,8 +56,7 @@ export const signOut = defineAction({
     button: 'Sign out everywhere',
     returnPath: getAccountPath(account),
   }),
-  perform: async (ctx, { id }, { reason }) =>
-    (await signOutAccount(id, reason, requireActor(ctx))) > 0 ? 'signed-out' : UNCHANGED,
+  perform: async ({ id }, { actor }) => ((await signOutAccount(id, actor)) > 0 ? 'signed-out' : UNCHANGED),
 });
 
 export const revokeAccess = defineAction({
@@ -76,8 +72,8 @@ export const revokeAccess = defineAction({
     button: 'Revoke all access',
     returnPath: getAccountPath(account),
   }),
-  perform: async (ctx, { id }, { reason }) =>
-    isAnyRevoked(await revokeAccountAccess(id, reason, requireActor(ctx))) ? 'access-revoked' : UNCHANGED,
+  perform: async ({ id }, { actor }) =>
+    isAnyRevoked(await revokeAccountAccess(id, actor)) ? 'access-revoked' : UNCHANGED,
 });
 
 export const revokeKey = defineAction({
@@ -95,8 +91,8 @@ export const revokeKey = defineAction({
     button: 'Revoke API key',
     returnPath: getAccountPath(account),
   }),
-  perform: async (ctx, { key }, { reason }) => {
-    const isChanged = await revokeKeyByStaff(key, reason, requireActor(ctx));
-    return isChanged ? 'key-revoked' : UNCHANGED;
+  perform: async ({ key }, { actor }) => {
+    const isRevoked = await revokeApiKey(key.account_id, key.uuid, { actor });
+    return isRevoked ? 'key-revoked' : UNCHANGED;
   },
 });

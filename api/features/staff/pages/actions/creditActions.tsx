@@ -18,7 +18,6 @@ import {
 import { findAccountForStaff } from '../../../../../shared/domain/staff/accountOverview.ts';
 import { config } from '../../../../../shared/lib/config.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
-import { requireActor } from '../../../../context.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { formatChange, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 import { getAccountPath, UNCHANGED } from './accountActions.tsx';
@@ -41,11 +40,11 @@ export const adjustCredits = defineAction({
     returnPath: getAccountPath(account),
   }),
   renderFields: (form) => <AdjustmentFields form={form} />,
-  perform: async (ctx, { id: accountId }, { reason, request, form }) => {
+  perform: async ({ id: accountId }, { actor, request, form }) => {
     const adjustment = { accountId, credits: parseCredits(form), note: parseNote(form), requestName: request };
     if (needsApproval(adjustment.credits))
-      return (await requestApproval(adjustment, reason, requireActor(ctx))) ? 'approval-requested' : UNCHANGED;
-    const { isRepeat } = await postCreditAdjustment(adjustment, reason, requireActor(ctx));
+      return (await requestApproval(adjustment, actor)) ? 'approval-requested' : UNCHANGED;
+    const { isRepeat } = await postCreditAdjustment(adjustment, actor);
     return isRepeat ? UNCHANGED : 'adjusted';
   },
 });
@@ -117,8 +116,8 @@ export const approveAdjustment = defineAction({
     question: `Approve ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
     button: 'Approve adjustment',
   }),
-  perform: async (ctx, { approval }, { reason }) =>
-    (await decideApproval(approval.uuid, 'approved', reason, requireActor(ctx))) ? 'adjusted' : UNCHANGED,
+  perform: async ({ approval }, { actor }) =>
+    (await decideApproval(approval.uuid, 'approved', actor)) ? 'adjusted' : UNCHANGED,
 });
 
 export const rejectAdjustment = defineAction({
@@ -128,8 +127,8 @@ export const rejectAdjustment = defineAction({
     question: `Reject ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
     button: 'Reject adjustment',
   }),
-  perform: async (ctx, { approval }, { reason }) =>
-    (await decideApproval(approval.uuid, 'rejected', reason, requireActor(ctx))) ? 'adjustment-rejected' : UNCHANGED,
+  perform: async ({ approval }, { actor }) =>
+    (await decideApproval(approval.uuid, 'rejected', actor)) ? 'adjustment-rejected' : UNCHANGED,
 });
 
 export const refundTopup = defineAction({
@@ -150,6 +149,5 @@ export const refundTopup = defineAction({
     button: 'Refund top-up',
     returnPath: getAccountPath(account),
   }),
-  perform: async (ctx, { topup }, { reason }) =>
-    (await requestTopupRefund(topup.uuid, reason, requireActor(ctx))) ? 'topup-refund' : UNCHANGED,
+  perform: async ({ topup }, { actor }) => ((await requestTopupRefund(topup.uuid, actor)) ? 'topup-refund' : UNCHANGED),
 });

@@ -1,37 +1,30 @@
-import type { ComponentChildren, VNode } from 'preact';
-import { randomUUID } from 'node:crypto';
+import type { VNode } from 'preact';
+import type { StaffActor } from '../../../../../shared/domain/audit/recordAuditEntry.ts';
 import { isUuid } from '../../../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../../../shared/spec/staff.ts';
-import type { Context, Handler } from '../../../../context.ts';
+import { type Context, type Handler, requireActor } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import { type Confirmation, ConfirmationForm } from '../../../../web/components/accountAction.tsx';
 import { TextField } from '../../../../web/components/fields.tsx';
-import { Form } from '../../../../web/components/form.tsx';
 import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import type { StaffEntry } from '../../../../web/navigation.ts';
 
 /** Description of a target in the form of an action. */
-export interface ActionDescription {
-  /** Heading of the page. */
-  question: string;
-  consequences: ComponentChildren;
-  /** Label of the button that confirms. */
-  button: string;
+export interface ActionDescription extends Confirmation {
   /**
    * Sentence in place of the form if the action is no longer possible. A repeated form still gets its first outcome.
    */
   closed?: string | undefined;
-  /** Page to return to, with or without the action. */
-  returnPath: string;
 }
 
 /** Input of an action from its form. */
 export interface ActionInput {
-  reason: string;
+  /** The member who performs it, with the reason that was entered. */
+  actor: StaffActor;
   /** UUID of the form: the same when it is sent again. */
   request: string;
   form: URLSearchParams;
@@ -47,7 +40,7 @@ export interface StaffAction<Target> {
   /** Fields besides the reason, with the values that were typed. */
   renderFields?: (form: URLSearchParams) => VNode;
   /** Performs the action. @returns the code of its outcome on the page to return to. */
-  perform: (ctx: Context, target: Target, input: ActionInput) => Promise<string>;
+  perform: (target: Target, input: ActionInput) => Promise<string>;
 }
 
 const ACCOUNTS_AREA = { current: '/admin/accounts/', returnTo: 'the account' } as const;
@@ -63,11 +56,8 @@ export function defineAction<Target>(action: StaffAction<Target>): { show: Handl
       const target = await action.find(parseUuidParam(ctx));
       const form = getForm(ctx);
       try {
-        const outcome = await action.perform(ctx, target, {
-          reason: parseReason(form),
-          request: parseRequest(form),
-          form,
-        });
+        const actor = requireActor(ctx, parseReason(form));
+        const outcome = await action.perform(target, { actor, request: parseRequest(form), form });
         seeOther(ctx, `${action.describe(target).returnPath}?done=${outcome}`);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
@@ -88,19 +78,10 @@ async function sendActionPage<Target>(
   const confirmation = (
     <section class="card" aria-label="Confirmation">
       <div class="stack">{consequences}</div>
-      <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
-        <input type="hidden" name="request" value={getSentRequest(form) ?? randomUUID()} />
+      <ConfirmationForm ctx={ctx} request={getSentRequest(form)} button={button} returnPath={returnPath}>
         {renderFields?.(form)}
         <ReasonField value={form.get('reason') ?? ''} />
-        <div class="buttons apart">
-          <button type="submit" class="main danger">
-            {button}
-          </button>
-          <a class="button" href={returnPath}>
-            Cancel
-          </a>
-        </div>
-      </Form>
+      </ConfirmationForm>
     </section>
   );
   const explanation = (

@@ -1,7 +1,6 @@
 import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
 import { refundGeneration, requeueGeneration } from '../../../../../shared/domain/staff/generationActions.ts';
 import { findGenerationForStaff, type StaffGeneration } from '../../../../../shared/domain/staff/generations.ts';
-import { requireActor } from '../../../../context.ts';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { UNCHANGED } from './accountActions.tsx';
 import { defineAction } from './defineAction.tsx';
@@ -29,8 +28,8 @@ export const refund = defineAction({
     button: 'Refund generation',
     returnPath: getGenerationPath(generation),
   }),
-  perform: async (ctx, { generation }, { reason }) =>
-    (await refundGeneration(generation.uuid, reason, requireActor(ctx))) ? 'refunded' : UNCHANGED,
+  perform: async ({ generation }, { actor }) =>
+    (await refundGeneration(generation.uuid, actor)) ? 'refunded' : UNCHANGED,
 });
 
 export const requeue = defineAction({
@@ -46,8 +45,8 @@ export const requeue = defineAction({
     button: 'Requeue generation',
     returnPath: getGenerationPath(generation),
   }),
-  perform: async (ctx, { uuid }, { reason }) => {
-    await requeueGeneration(uuid, reason, requireActor(ctx));
+  perform: async ({ uuid }, { actor }) => {
+    await requeueGeneration(uuid, actor);
     return 'requeued';
   },
 });
