@@ -1,3 +1,4 @@
+import type { RequestId } from '@modelcontextprotocol/server';
 import type { Static, TSchema } from 'typebox';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
@@ -14,6 +15,8 @@ export interface ToolContext extends McpRequestContext {
   reportProgress: ((progress: number, total: number, message: string) => void) | null;
   /** Idempotency key from the request's _meta; null when the client sent none. */
   idempotencyKey: string | null;
+  /** Id that the client gave the message. */
+  messageId: RequestId;
   /** Name of the tool and the arguments as the client sent them, in canonical form: equal for a repeated call. */
   call: string;
 }
