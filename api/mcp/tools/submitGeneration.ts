@@ -33,16 +33,15 @@ export const WaitSeconds = Type.Integer({
 export const buildSubmitOutput = () =>
   Type.Union([withNextStep(getGenerationResponse()), withNextStep(getEstimateResponse())]);
 
-interface SubmitOptions {
-  /** Seconds to wait for the end. */
-  waitSeconds: number;
-  isDryRun: boolean | undefined;
+export interface SubmitOptions {
+  wait_seconds: number;
+  dry_run?: boolean;
 }
 
 /** Charges and queues a generation, or estimates it. The result is the generation, and names the next call. */
 export async function submitGeneration(
   input: CreateInput,
-  { waitSeconds, isDryRun = false }: SubmitOptions,
+  { wait_seconds: waitSeconds, dry_run: isDryRun = false }: SubmitOptions,
   toolContext: ToolContext,
 ): Promise<ToolResult> {
   if (isDryRun) return presentEstimate(await estimateGeneration(toolContext.caller, input));
