@@ -91,8 +91,7 @@ function presentEstimate(estimate: EstimateResponse): ToolResult {
 async function createIdempotently(input: CreateInput, toolContext: ToolContext): Promise<CreateResult> {
   const { caller, idempotencyKey, sessionId, messageId, call } = toolContext;
   const { requestId } = toolContext.state;
-  if (idempotencyKey !== null) return createGeneration(caller, input, idempotencyKey, requestId);
-  if (sessionId === null) return createGeneration(caller, input, null, requestId);
-  const id = sha256(JSON.stringify([sessionId, messageId, call]));
-  return createGeneration(caller, input, `mcp:${id.toString('base64url')}`, requestId);
+  const id = () => sha256(JSON.stringify([sessionId, messageId, call])).toString('base64url');
+  const key = idempotencyKey ?? (sessionId === null ? null : `mcp:${id()}`);
+  return createGeneration(caller, input, key, requestId);
 }

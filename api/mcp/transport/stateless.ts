@@ -132,15 +132,11 @@ async function findOwnedGenerationId(uri: unknown, { caller }: McpRequestContext
   }
 }
 
-function pickMcpHeaders(ctx: Context): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(ctx.headers)) {
-    // Only the headers that the library checks. Credentials are left out.
-    if (typeof value === 'string' && (name === 'content-type' || name === 'accept' || name.startsWith('mcp-'))) {
-      headers.set(name, value);
-    }
-  }
-  return headers;
+/** Returns the headers that the library checks. Credentials are left out. */
+function pickMcpHeaders(ctx: Context): [string, string][] {
+  return Object.entries(ctx.headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' && /^(?:content-type$|accept$|mcp-)/.test(name) ? [[name, value]] : [],
+  );
 }
 
 function isEventStream({ headers }: Response): boolean {
