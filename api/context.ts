@@ -18,8 +18,6 @@ export interface State {
   staffRole?: StaffRole;
   /** True if a person reads the response: errors are rendered as pages. */
   isPage?: boolean;
-  /** The stored session of an MCP client, as JSON; null if it does not exist. */
-  mcpSession?: Promise<string | null>;
   /** The submitted form. */
   form?: URLSearchParams;
   /** The generation that the request created, for the log. */

@@ -12,9 +12,8 @@ import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
 import { isBrowserRequest } from './infoPage.tsx';
 import { declaresUrlElicitation } from './tools/urlElicitation.ts';
 import type { McpRequestContext } from './requestContext.ts';
+import type { Tool } from './tools/defineTool.ts';
 import { findTool } from './tools/index.ts';
-import { readMessageId } from './transport/message.ts';
-import { prefetchMcpSession } from './transport/session.ts';
 
 const allowedOrigins = perService(
   () => new Set([serviceOrigin(), ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]),
@@ -27,7 +26,6 @@ const allowedOrigins = perService(
 export async function authenticateMcp(ctx: Context): Promise<Caller | undefined> {
   if (isBrowserRequest(ctx)) return undefined;
   requireAllowedOrigin(ctx);
-  prefetchMcpSession(ctx);
   return authenticateBearer(ctx);
 }
 
@@ -56,7 +54,6 @@ export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: 
     state: ctx.state,
     sessionId: null,
     elicitsUrls: declaresUrlElicitation((body as { params?: unknown } | null | undefined)?.params),
-    messageId: readMessageId(body),
     rateLimitError: null,
     disconnection: null,
     isAborted: () => ctx.res.destroyed,
@@ -71,16 +68,10 @@ export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: 
   }
 }
 
-interface MessageRequirements {
-  scope: Scope | null;
-  rateClass: 'create' | 'account';
-  isCall: boolean;
-}
-
 /** Methods that read the library begin with one of these. Completions list the generations of the account. */
 const LIBRARY_METHODS = ['resources/', 'subscriptions/', 'completion/'];
 
-function getMessageRequirements(body: unknown): MessageRequirements {
+function getMessageRequirements(body: unknown): Pick<Tool, 'rateClass'> & { scope: Scope | null; isCall: boolean } {
   const { id, method, params } = (body ?? {}) as {
     id?: unknown;
     method?: unknown;

@@ -1,5 +1,5 @@
 import { config } from '../../shared/lib/config.ts';
-import { connectForCommands, type RedisClient, waitUntilReady } from '../../shared/lib/redis.ts';
+import { connectForCommands, type RedisClient } from '../../shared/lib/redis.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 
@@ -33,14 +33,6 @@ const OUTAGE_RETRY_SECONDS = 2;
 
 /** Connection for commands, opened at its first use. */
 export const mcpRedis = perService(() => connectForCommands('mcp'));
-
-export async function openMcpRedis(): Promise<void> {
-  await waitUntilReady(mcpRedis());
-}
-
-export function closeMcpRedis(): void {
-  mcpRedis().disconnect();
-}
 
 /**
  * Runs Redis commands and maps their failure.

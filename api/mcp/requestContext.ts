@@ -1,5 +1,5 @@
-import type { AuthInfo, RequestId, ServerContext } from '@modelcontextprotocol/server';
-import { type Caller, getScopes } from '../../shared/domain/accounts/caller.ts';
+import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
 
@@ -11,8 +11,6 @@ export interface McpRequestContext {
   sessionId: string | null;
   /** True if the client opens pages for its user, as it declared for its session or with a stateless request. */
   elicitsUrls: boolean;
-  /** Id that the client gave the message. The multiplexer replaces it with a number of its own. */
-  messageId: RequestId | null;
   /** Set when the account exceeded its rate limit: the tool is not run, and this error is its result. */
   rateLimitError: ServiceError | null;
   /** Set when the application was disconnected while the message ran: a response that has not begun becomes a 401. */
@@ -23,7 +21,7 @@ export interface McpRequestContext {
 
 /** Wraps the context in the form that the library passes from the transport to the handlers. */
 export function toAuthInfo(requestContext: McpRequestContext): AuthInfo {
-  return { token: '', clientId: '', scopes: [...getScopes(requestContext.caller)], extra: { requestContext } };
+  return { token: '', clientId: '', scopes: [], extra: { requestContext } };
 }
 
 /** Reads the context that {@link toAuthInfo} wrapped. */

@@ -18,11 +18,13 @@ import { describePrice, listOfferedModels } from './tools/modelTexts.ts';
 import { getTools } from './tools/index.ts';
 import { VERSION } from '../../shared/spec/version.ts';
 
-const buildInstructions = () => `Creates ${describeOffer()} from text prompts, charged to the user's account.
+const getInstructions = perService(
+  () => `Creates ${describeOffer()} from text prompts, charged to the user's account.
 1. generate_image or generate_video charges the credits and returns a uuid at once, or with wait_seconds 45 the finished image.
 2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
 3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
-list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to open ${config.BASE_URL}/account/billing/ and add credits or choose a plan.`;
+list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to open ${config.BASE_URL}/account/billing/ and add credits or choose a plan.`,
+);
 
 /** Describes kinds and prices: `images (8 credits) and videos (35 credits for 5 seconds, 70 for 10)`. */
 function describeOffer(): string {
@@ -32,8 +34,6 @@ function describeOffer(): string {
   });
   return offers.join(' and ');
 }
-
-const getToolListings = perService(() => getTools().map(({ listing }) => listing) as never);
 
 /** Shared by all servers: it is expensive to create, and no schema of this service is validated with it. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
@@ -57,8 +57,8 @@ class StrictServer extends Server {
 }
 
 /**
- * Builds an MCP server with the tools and resources of the service. One serves all sessions of a process; each
- * stateless request gets its own.
+ * Builds an MCP server with the tools and resources of the service. Each request gets its own: that takes 3 µs, and the
+ * library is designed for one client.
  * @param withIcon false for stateless requests, whose every response repeats the server's description.
  */
 export function buildServer({ withIcon = true } = {}): Server {
@@ -78,7 +78,7 @@ export function buildServer({ withIcon = true } = {}): Server {
         completions: {},
         extensions: { [APPS_EXTENSION]: {} },
       },
-      instructions: buildInstructions(),
+      instructions: getInstructions(),
       jsonSchemaValidator,
       cacheHints: {
         'tools/list': SHARED_CACHE,
@@ -90,17 +90,12 @@ export function buildServer({ withIcon = true } = {}): Server {
   server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor !== undefined)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
-    return { tools: getToolListings() };
+    return { tools: getTools().map(({ listing }) => listing) as never };
   });
+  // Calls by stateless clients. Those in sessions do not pass through the library: see transport/requestHandler.ts.
   server.setRequestHandler('tools/call', ({ params }, context) => {
-    const { _meta: meta, signal, notify, inputResponses } = context.mcpReq;
-    return callTool(params.name, params.arguments, {
-      requestContext: getMcpRequestContext(context),
-      meta,
-      isCancelled: () => signal.aborted,
-      notify,
-      hasInputResponses: inputResponses !== undefined,
-    });
+    const isCancelled = () => context.mcpReq.signal.aborted;
+    return callTool(params.name, params.arguments, getMcpRequestContext(context), { ...context.mcpReq, isCancelled });
   });
   registerResourceHandlers(server);
   return server;

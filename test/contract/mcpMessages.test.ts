@@ -56,6 +56,22 @@ describe('MCP messages', () => {
     expect(await codes({ method: 'resources/list', params: { cursor: 'none' } })).to.equal(-32_602);
   });
 
+  it('malformed tool calls return JSON-RPC errors', async () => {
+    const params = { name: 'get_usage', arguments: {} };
+    const call = { method: 'tools/call', params };
+    expect(await codes({ ...call, params: { ...params, arguments: null } })).to.equal(-32_602);
+    expect(await codes({ ...call, params: { ...params, arguments: [] } })).to.equal(-32_602);
+    expect(await codes({ ...call, params: { ...params, name: 1 } })).to.equal(-32_602);
+    expect(await codes({ ...call, id: 1.5 })).to.equal(-32_600);
+    expect(await codes({ ...call, jsonrpc: '1.0' })).to.equal(-32_600);
+    expect(await codes({ ...call, extra: 1 })).to.equal(-32_600);
+    const { status } = await send(
+      { ...call, jsonrpc: '2.0', id: 1 },
+      { headers: { 'mcp-protocol-version': '2026-07-28' } },
+    );
+    expect(status).to.equal(400);
+  });
+
   it('params of thousands of levels are a JSON-RPC error, in a tool call and in any other message', async () => {
     const deep = '['.repeat(9_000) + ']'.repeat(9_000);
     for (const body of [

@@ -12,7 +12,8 @@ import { METADATA_FILTERS_MAX } from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { buildFilterQuery, CREATED_RANGE, PageParameter, toCreatedRange } from '../../pipeline/lists.ts';
 
-const getFilters = perService(() => ({
+/** Filters of a list of generations. */
+export const getGenerationFilters = perService(() => ({
   status: Type.Optional(Type.Enum([...GENERATION_STATUSES], { description: 'Only generations with this status.' })),
   kind: Type.Optional(Type.Enum([...MODEL_KINDS], { description: 'Only videos, or only images.' })),
   // Validated by `parseModel`.
@@ -35,9 +36,9 @@ const getFilters = perService(() => ({
 }));
 
 /** Query of the list of generations. */
-export const getGenerationQuery = perService(() => Type.Object({ page: PageParameter, ...getFilters() }));
+export const getGenerationQuery = perService(() => Type.Object({ page: PageParameter, ...getGenerationFilters() }));
 
-const buildFilterSchema = () => Type.Object(getFilters());
+const buildFilterSchema = () => Type.Object(getGenerationFilters());
 const getFilterParser = perService(() => createQueryParser(buildFilterSchema()));
 
 /**

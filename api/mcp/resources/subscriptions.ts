@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { filterCompleted } from '../../../shared/domain/generations/read.ts';
 import { now } from '../../../shared/lib/clock.ts';
 import { logger } from '../../../shared/lib/logger.ts';
@@ -35,8 +36,8 @@ const NOTIFY_SCRIPT = `
   if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
   return 1`;
 
-/** Subscribers of the stateless streams that this process serves. */
-const localSubscribers = perService(() => new Map<string, Set<() => void>>());
+/** Emits the id of a generation that has ended, to the stateless streams that this process serves. */
+const localSubscribers = perService(() => new EventEmitter().setMaxListeners(0));
 
 /** Subscribes a session to the end of a generation. If it has ended already, the session is notified immediately. */
 export async function subscribeSession(sessionId: string, generationId: string): Promise<void> {
@@ -61,18 +62,8 @@ export async function unsubscribeSession(sessionId: string, generationId: string
 /** Calls back once when a generation ends. @returns a function that unsubscribes. */
 export function subscribeLocal(generationId: string, onEnd: () => void): () => void {
   const local = localSubscribers();
-  const subscribers = local.get(generationId) ?? new Set();
-  local.set(generationId, subscribers);
-  subscribers.add(onEnd);
-  return () => {
-    subscribers.delete(onEnd);
-    if (subscribers.size === 0 && local.get(generationId) === subscribers) local.delete(generationId);
-  };
-}
-
-/** Notifies the subscribers of this process about generations that have ended already. */
-async function notifyLocalCompleted(generationIds: readonly string[]): Promise<void> {
-  for (const id of await filterCompleted(generationIds)) notifyLocal(id);
+  local.once(generationId, onEnd);
+  return () => void local.off(generationId, onEnd);
 }
 
 /** Starts listening for updates, and the sweep. Called once per process. @returns a function that stops both. */
@@ -87,35 +78,26 @@ export function startNotifier(): () => void {
 
 /** Notifies the subscribers of updated generations. Most have none, so Redis is asked before the database. */
 async function handleGenerationUpdates(ids: string[]): Promise<void> {
-  const localIds = ids.filter((id) => localSubscribers().has(id));
+  const local = localSubscribers();
   const pipeline = mcpRedis().pipeline();
   for (const id of ids) pipeline.exists(mcpKeys.subscribers(id));
   const counts = await pipeline.exec().catch(() => null);
-  const subscribedIds = ids.filter((_, index) => counts?.[index]?.[1] === 1);
-  for (const id of await filterCompleted([...new Set([...localIds, ...subscribedIds])])) {
-    notifyLocal(id);
-    if (subscribedIds.includes(id)) await notifySessions(id);
-  }
+  const isSubscribed = (id: string, index: number) => local.listenerCount(id) > 0 || counts?.[index]?.[1] === 1;
+  const completed = await filterCompleted(ids.filter(isSubscribed));
+  for (const id of completed) local.emit(id);
+  for (const id of completed) await notifySessions(id);
 }
 
 /** Finds ended generations whose update was lost. Each process checks its own subscribers, and one those in Redis. */
 async function sweepSubscriptions(): Promise<void> {
   const local = localSubscribers();
-  if (local.size > 0) await notifyLocalCompleted([...local.keys()]);
+  for (const id of await filterCompleted(local.eventNames() as string[])) local.emit(id);
   const acquired = await mcpRedis().set(mcpKeys.sweepLock(), '1', 'PX', SUBSCRIPTION_SWEEP_INTERVAL_MS - 500, 'NX');
   if (acquired === null) return;
   const at = now().getTime();
   await mcpRedis().zremrangebyscore(mcpKeys.subscribedGenerations(), 0, at);
   for (const id of await filterCompleted(await mcpRedis().zrange(mcpKeys.subscribedGenerations(), '0', '-1')))
     await notifySessions(id);
-}
-
-/** Notifies and removes the subscribers: a generation ends only once. */
-function notifyLocal(generationId: string): void {
-  const local = localSubscribers();
-  const subscribers = local.get(generationId);
-  local.delete(generationId);
-  for (const onEnd of subscribers ?? []) onEnd();
 }
 
 async function notifySessions(generationId: string): Promise<void> {

@@ -1,9 +1,10 @@
 import {
   type CallToolResult,
   type InputRequiredResult,
-  type JSONRPCNotification,
+  type Notification,
   ProtocolError,
   ProtocolErrorCode,
+  type ServerContext,
 } from '@modelcontextprotocol/server';
 import { toCanonicalJson } from '../../../shared/lib/canonicalJson.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
@@ -15,22 +16,17 @@ import type { ToolContext } from './defineTool.ts';
 import { findTool, getTools } from './index.ts';
 import { requestAccountPage } from './urlElicitation.ts';
 
-/** A call of a tool, apart from its name and arguments. */
-export interface ToolCall {
-  requestContext: McpRequestContext;
-  /** `_meta` of the request. */
-  meta: Record<string, unknown> | undefined;
-  /** Returns whether the client has cancelled the request. */
+/** The parts of a message that tools use, beside the name and the arguments. */
+type ToolCall = Pick<ServerContext['mcpReq'], 'id' | '_meta' | 'inputResponses'> & {
   isCancelled: () => boolean;
-  notify: (notification: Omit<JSONRPCNotification, 'jsonrpc'>) => Promise<void>;
-  /** True if the client repeats a stateless request with what it was asked for. */
-  hasInputResponses: boolean;
-}
+  notify: (notification: Notification) => Promise<void>;
+};
 
 /** Runs a tool. Errors of the service become tool results that the model can read; an unknown tool is a protocol error. */
 export async function callTool(
   name: string,
   input: unknown,
+  requestContext: McpRequestContext,
   toolCall: ToolCall,
 ): Promise<CallToolResult | InputRequiredResult> {
   const tool = findTool(name);
@@ -41,20 +37,23 @@ export async function callTool(
         .map((known) => known.name)
         .join(', ')}.`,
     );
-  const { requestContext } = toolCall;
   try {
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
     // Before the arguments are parsed, which adds defaults to them.
     const call = toCanonicalJson([name, input]);
-    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(toolCall, call)));
+    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(requestContext, toolCall, call)));
   } catch (thrown) {
     const error = toServiceError(thrown, requestContext);
     recordDisconnection(requestContext, error);
-    return requestAccountPage(error, requestContext, toolCall.hasInputResponses) ?? toErrorResult(error);
+    return requestAccountPage(error, requestContext, toolCall.inputResponses !== undefined) ?? toErrorResult(error);
   }
 }
 
-function buildToolContext({ requestContext, meta, isCancelled, notify }: ToolCall, call: string): ToolContext {
+function buildToolContext(
+  requestContext: McpRequestContext,
+  { id, _meta: meta, isCancelled, notify }: ToolCall,
+  call: string,
+): ToolContext {
   const token = meta?.['progressToken'];
   const report = (progress: number, total: number, message: string) => {
     const params = { progressToken: token, progress, total, message };
@@ -65,6 +64,7 @@ function buildToolContext({ requestContext, meta, isCancelled, notify }: ToolCal
     isAborted: () => isCancelled() || requestContext.isAborted(),
     reportProgress: token === undefined ? null : report,
     idempotencyKey: parseMetaIdempotencyKey(meta),
+    messageId: id,
     call,
   };
 }

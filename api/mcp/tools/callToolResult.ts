@@ -59,16 +59,3 @@ const NEXT_STEPS: Partial<Record<ServiceError['code'], () => string>> = {
   not_found: () => 'list_library lists the existing generations.',
   model_unavailable: () => 'Try again in a minute.',
 };
-
-const CONTENT_TYPES: Record<string, string> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  webp: 'image/webp',
-  mp4: 'video/mp4',
-  webm: 'video/webm',
-};
-
-/** Returns the type of a file by the extension of its path or address. */
-export function getContentType(path: string): string | undefined {
-  return CONTENT_TYPES[/\.(\w+)$/.exec(path)?.[1] ?? ''];
-}

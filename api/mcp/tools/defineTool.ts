@@ -1,3 +1,4 @@
+import type { RequestId } from '@modelcontextprotocol/server';
 import type { Static, TSchema } from 'typebox';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
@@ -14,6 +15,8 @@ export interface ToolContext extends McpRequestContext {
   reportProgress: ((progress: number, total: number, message: string) => void) | null;
   /** Idempotency key from the request's _meta; null when the client sent none. */
   idempotencyKey: string | null;
+  /** Id that the client gave the message. */
+  messageId: RequestId;
   /** Name of the tool and the arguments as the client sent them, in canonical form: equal for a repeated call. */
   call: string;
 }
@@ -35,23 +38,11 @@ interface ToolDefinition<Input extends TSchema> {
   run: (input: Static<Input>, toolContext: ToolContext) => Promise<ToolResult>;
 }
 
-/** A tool as the server lists and calls it. */
-export interface Tool {
-  name: string;
-  description: string;
-  price: string | undefined;
-  scope: Scope;
-  rateClass: 'create' | 'account';
-  /** Entry in the response to `tools/list`. */
-  listing: Record<string, unknown> & { name: string };
-  /** Validates the input and runs the tool. @throws ServiceError, which becomes the result of the call. */
-  run: (input: unknown, toolContext: ToolContext) => Promise<ToolResult>;
-}
-
 /** Builds a tool from its definition: input validation, listing, scope and rate class. */
-export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>): Tool {
+export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>) {
   const { name, title, description, price, icon, input, output, spendsCredits, hasView = false } = definition;
   const parse = createBodyParser(input);
+  /** Entry in the response to `tools/list`. */
   const listing = {
     name,
     title,
@@ -69,13 +60,12 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
     },
     ...(hasView ? { _meta: GENERATION_VIEW_TOOL_META } : {}),
   };
-  return {
-    name,
-    description,
-    price,
-    scope: spendsCredits ? 'svc:write' : 'svc:read',
-    rateClass: spendsCredits ? 'create' : 'account',
-    listing,
-    run: (input, toolContext) => definition.run(parse(input), toolContext),
-  };
+  const scope: Scope = spendsCredits ? 'svc:write' : 'svc:read';
+  const rateClass: 'create' | 'account' = spendsCredits ? 'create' : 'account';
+  /** Validates the input and runs the tool. @throws ServiceError, which becomes the result of the call. */
+  const run = async (given: unknown, toolContext: ToolContext) => definition.run(parse(given), toolContext);
+  return { name, description, price, scope, rateClass, listing, run };
 }
+
+/** A tool as the server lists and calls it. */
+export type Tool = ReturnType<typeof defineTool>;

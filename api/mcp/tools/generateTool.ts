@@ -6,7 +6,7 @@ import { getCreateGenerationRequest } from '../../features/generations/schemas.t
 import { defineTool, type Tool } from './defineTool.ts';
 import { describeParams } from './paramTexts.ts';
 import { describeDurations, describePrice, joinOr, listOfferedModels } from './modelTexts.ts';
-import { buildSubmitOutput, DryRun, submitGeneration, WaitSeconds } from './submitGeneration.ts';
+import { buildSubmitOutput, DryRun, submitGeneration, type SubmitOptions, WaitSeconds } from './submitGeneration.ts';
 
 /** Texts of the tool of each kind. */
 const TEXTS = {
@@ -30,11 +30,9 @@ const TEXTS = {
 const MODEL_TEXTS_MAX_CHARACTERS = 4_000;
 
 /** Fields of a call. The others are parameters of the model. */
-interface GenerateCall {
+interface GenerateCall extends SubmitOptions {
   prompt: string;
   model?: string;
-  dry_run?: boolean;
-  wait_seconds: number;
 }
 
 /**
@@ -64,8 +62,7 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
       const { model = first.slug } = call as Partial<GenerateCall>;
       const parse = parsers.get(model) as Parse<unknown>;
       const { prompt, model: _, dry_run, wait_seconds, ...params } = parse(call) as GenerateCall & GenerationParams;
-      const options = { waitSeconds: wait_seconds, isDryRun: dry_run };
-      return submitGeneration({ model, prompt, params }, options, toolContext);
+      return submitGeneration({ model, prompt, params }, { wait_seconds, dry_run }, toolContext);
     },
   });
 }

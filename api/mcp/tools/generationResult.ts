@@ -3,7 +3,7 @@ import { readThumbnail } from '../../../shared/domain/generations/readThumbnail.
 import { logger } from '../../../shared/lib/logger.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
-import { getContentType, type PresentedGeneration, type ToolResult } from './callToolResult.ts';
+import { type PresentedGeneration, type ToolResult } from './callToolResult.ts';
 
 /**
  * Describes a generation, and suggests the next step. Each address is in the text once and in the fields once: clients
@@ -31,8 +31,7 @@ async function readImage(row: Generation): Promise<ImageContent | null> {
     return null;
   });
   if (bytes === null) return null;
-  const mimeType = getContentType(row.thumbnail_path ?? '') ?? 'image/webp';
-  return { type: 'image', data: bytes.toString('base64'), mimeType };
+  return { type: 'image', data: bytes.toString('base64'), mimeType: 'image/webp' };
 }
 
 function getNextStep({ status }: PresentedGeneration): string {

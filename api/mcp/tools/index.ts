@@ -14,8 +14,6 @@ export const getTools: () => readonly Tool[] = perService(() => [
   getUsage(),
 ]);
 
-const getToolsByName = perService(() => new Map(getTools().map((tool) => [tool.name, tool])));
-
 export function findTool(name: string): Tool | undefined {
-  return getToolsByName().get(name);
+  return getTools().find((tool) => tool.name === name);
 }

@@ -2,15 +2,13 @@ import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.t
 import { getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
-import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
-import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { hasConditions } from '../../../shared/lib/listFilter.ts';
-import { parseGenerationFilter } from '../../features/generations/listFilters.ts';
+import { getGenerationFilters, parseGenerationFilter } from '../../features/generations/listFilters.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { PaginationResponse } from '../../pipeline/lists.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
-import { presentPage } from '../../pipeline/lists.ts';
+import { countPages } from '../../../shared/lib/pagination.ts';
 import { defineTool, type Tool } from './defineTool.ts';
 import { formatCredits } from './modelTexts.ts';
 import { NextStep, type PresentedGeneration, truncateText } from './callToolResult.ts';
@@ -28,8 +26,7 @@ const buildInput = () =>
         default: 1,
         description: 'Page number from 1; 20 generations per page.',
       }),
-      status: Type.Optional(Type.Enum([...GENERATION_STATUSES], { description: 'Only generations with this status.' })),
-      kind: Type.Optional(Type.Enum([...MODEL_KINDS], { description: 'Only videos, or only images.' })),
+      ...Type.Pick(Type.Object(getGenerationFilters()), ['status', 'kind']).properties,
       model: Type.Optional(Type.Enum(getModelSlugs(), { description: 'Only generations of this model.' })),
       created_after: Type.Optional(
         Type.String({
@@ -105,18 +102,18 @@ const buildTool = () =>
       await loadReleasedModels();
       const filter = parseGenerationFilter({ ...filters, ...toFilterParameters(metadata) });
       const isFiltered = hasConditions(filter);
-      const found = await listGenerations(caller.accountId, page, filter);
-      const items = found.items.map(presentGeneration);
-      const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
-      const missing = page > total_pages ? describeMissingPage(page, total_pages) : null;
+      const { items: rows, totalItems } = await listGenerations(caller.accountId, page, filter);
+      const items = rows.map(presentGeneration);
+      const pages = countPages(totalItems);
+      const missing = page > pages ? `There is no page ${page}: the last one is ${pages}.` : null;
       const again = isFiltered ? ' and the same filters' : '';
-      const more = page < total_pages ? ` Call list_library with page ${page + 1}${again} for older ones.` : '';
+      const more = page < pages ? ` Call list_library with page ${page + 1}${again} for older ones.` : '';
       const structured = {
-        pagination: { current_page, total_pages, total_items },
+        pagination: { current_page: page, total_pages: pages, total_items: totalItems },
         data: items.map(presentItem),
         next: missing ?? `get_generation returns one in full; long prompts are shortened here.${more}`,
       };
-      const head = `${missing ?? `Page ${page} of ${total_pages};`} ${describeTotal(total_items, isFiltered)}.`;
+      const head = `${missing ?? `Page ${page} of ${pages};`} ${describeTotal(totalItems, isFiltered)}.`;
       return { text: [head, ...items.map(formatLine)].join('\n'), structured };
     },
   });
@@ -133,10 +130,6 @@ function presentItem(generation: PresentedGeneration) {
     ...(output_url === null ? {} : { output_url }),
     ...(error_message === null ? {} : { error_message }),
   };
-}
-
-function describeMissingPage(page: number, pages: number): string {
-  return `There is no page ${page}: the last one is ${pages}.`;
 }
 
 function describeTotal(count: number, isFiltered: boolean): string {

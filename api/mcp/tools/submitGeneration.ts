@@ -33,16 +33,15 @@ export const WaitSeconds = Type.Integer({
 export const buildSubmitOutput = () =>
   Type.Union([withNextStep(getGenerationResponse()), withNextStep(getEstimateResponse())]);
 
-interface SubmitOptions {
-  /** Seconds to wait for the end. */
-  waitSeconds: number;
-  isDryRun: boolean | undefined;
+export interface SubmitOptions {
+  wait_seconds: number;
+  dry_run?: boolean;
 }
 
 /** Charges and queues a generation, or estimates it. The result is the generation, and names the next call. */
 export async function submitGeneration(
   input: CreateInput,
-  { waitSeconds, isDryRun = false }: SubmitOptions,
+  { wait_seconds: waitSeconds, dry_run: isDryRun = false }: SubmitOptions,
   toolContext: ToolContext,
 ): Promise<ToolResult> {
   if (isDryRun) return presentEstimate(await estimateGeneration(toolContext.caller, input));
@@ -92,8 +91,7 @@ function presentEstimate(estimate: EstimateResponse): ToolResult {
 async function createIdempotently(input: CreateInput, toolContext: ToolContext): Promise<CreateResult> {
   const { caller, idempotencyKey, sessionId, messageId, call } = toolContext;
   const { requestId } = toolContext.state;
-  if (idempotencyKey !== null) return createGeneration(caller, input, idempotencyKey, requestId);
-  if (sessionId === null) return createGeneration(caller, input, null, requestId);
-  const id = sha256(JSON.stringify([sessionId, messageId, call]));
-  return createGeneration(caller, input, `mcp:${id.toString('base64url')}`, requestId);
+  const id = () => sha256(JSON.stringify([sessionId, messageId, call])).toString('base64url');
+  const key = idempotencyKey ?? (sessionId === null ? null : `mcp:${id()}`);
+  return createGeneration(caller, input, key, requestId);
 }

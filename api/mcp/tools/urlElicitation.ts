@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
   inputRequired,
   type InputRequiredResult,
   UrlElicitationRequiredError,
@@ -8,9 +9,6 @@ import {
 import { config } from '../../../shared/lib/config.ts';
 import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
 import type { McpRequestContext } from '../requestContext.ts';
-
-/** Field of `_meta` with the client's capabilities, in each request of the stateless version. */
-const CAPABILITIES_FIELD = 'io.modelcontextprotocol/clientCapabilities';
 
 interface ClientCapabilities {
   /** Without modes, it means forms only. */
@@ -23,7 +21,7 @@ export function declaresUrlElicitation(params: unknown): boolean {
     capabilities?: ClientCapabilities;
     _meta?: Record<string, ClientCapabilities | undefined>;
   };
-  const declared = capabilities ?? meta?.[CAPABILITIES_FIELD];
+  const declared = capabilities ?? meta?.[CLIENT_CAPABILITIES_META_KEY];
   return (declared?.elicitation?.url ?? null) !== null;
 }
 

@@ -1,9 +1,10 @@
 import {
   classifyInboundRequest,
+  INVALID_REQUEST,
   isJsonContentType,
-  isJSONRPCRequest,
   type JSONRPCNotification,
   type JSONRPCRequest,
+  PARSE_ERROR,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import { tryParseBoundedJson } from '../../../shared/lib/boundedJson.ts';
@@ -11,35 +12,26 @@ import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
 import type { Context, Handler } from '../../context.ts';
 import { readRawBody } from '../../pipeline/body.ts';
 import { namesPrototype, PROTOTYPE_DETAIL } from '../../pipeline/parseJson.ts';
-import { isPlainCall } from './plainCall.ts';
 
-/** JSON-RPC error codes that the transport itself returns. */
-const PARSE_ERROR = -32_700;
-const INVALID_REQUEST = -32_600;
 /** Server-defined JSON-RPC code: the HTTP request around the message is invalid. */
-export const TRANSPORT_ERROR = -32_000;
+const TRANSPORT_ERROR = -32_000;
 
 /** Rejects a message before it reaches the server, with an HTTP status and a JSON-RPC error. */
 export class McpTransportError extends Error {
   readonly status: number;
-  readonly code: number;
-  readonly data: unknown;
-  /** Id of the rejected request; null if it could not be read. */
-  readonly id: string | number | null;
+  /** The JSON-RPC error response. */
+  readonly body: object;
 
-  constructor(status: number, code: number, message: string, data?: unknown, id: string | number | null = null) {
+  /** @param error.id id of the rejected request; null if it could not be read. */
+  constructor(
+    status: number,
+    message: string,
+    { code = TRANSPORT_ERROR, data, id = null }: { code?: number; data?: unknown; id?: string | number | null } = {},
+  ) {
     super(message);
     this.name = 'McpTransportError';
     this.status = status;
-    this.code = code;
-    this.data = data;
-    this.id = id;
-  }
-
-  /** The JSON-RPC error response. */
-  get body(): object {
-    const { code, message, data, id } = this;
-    return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } };
+    this.body = { jsonrpc: '2.0', id, error: { code, message, data } };
   }
 }
 
@@ -74,15 +66,14 @@ export function parseAcceptedTypes(ctx: Context): AcceptedTypes {
     sse: isOpen || /text\/(\*|event-stream)/.test(accept),
   };
   if (accepted.json || accepted.sse) return accepted;
-  throw new McpTransportError(406, TRANSPORT_ERROR, 'Send "Accept: application/json, text/event-stream".');
+  throw new McpTransportError(406, 'Send "Accept: application/json, text/event-stream".');
 }
 
 /** A parsed message of a POST, with the handler that it needs. */
 export type InboundMessage =
   | { kind: 'request'; message: JSONRPCRequest }
+  /** A notification, or a response to a request of the server, which sends none. */
   | { kind: 'notification'; message: JSONRPCNotification }
-  /** A response to a request of the server, which sends none. */
-  | { kind: 'response' }
   /** A message of the version without sessions (2026-07-28), which the library's own handler serves. */
   | { kind: 'stateless'; message: JSONRPCRequest | JSONRPCNotification };
 
@@ -96,16 +87,16 @@ const MESSAGE_DEPTH_MAX = 500;
  */
 export async function readMessageBody(ctx: Context): Promise<unknown> {
   if (!isJsonContentType(ctx.get('content-type'))) {
-    throw new McpTransportError(415, TRANSPORT_ERROR, 'Send the message with "Content-Type: application/json".');
+    throw new McpTransportError(415, 'Send the message with "Content-Type: application/json".');
   }
   const body = await readRawBody(ctx, BODY_LIMIT_BYTES).catch(() => {
-    throw new McpTransportError(413, TRANSPORT_ERROR, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
+    throw new McpTransportError(413, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
   });
   const text = body.toString('utf8');
   const message = tryParseBoundedJson(text, MESSAGE_DEPTH_MAX);
   // As in REST bodies. The library would drop the field and serve the request without it.
   if (message !== undefined && namesPrototype(text))
-    throw new McpTransportError(400, INVALID_REQUEST, PROTOTYPE_DETAIL, undefined, readMessageId(message));
+    throw new McpTransportError(400, PROTOTYPE_DETAIL, { code: INVALID_REQUEST, id: readMessageId(message) });
   return message;
 }
 
@@ -114,35 +105,40 @@ export async function readMessageBody(ctx: Context): Promise<unknown> {
  * @throws McpTransportError 400
  */
 export function classifyMessage(ctx: Context, body: unknown): InboundMessage {
-  if (body === undefined) throw new McpTransportError(400, PARSE_ERROR, 'The body must be valid JSON.');
+  if (body === undefined) throw new McpTransportError(400, 'The body must be valid JSON.', { code: PARSE_ERROR });
   if (Array.isArray(body))
-    throw new McpTransportError(400, INVALID_REQUEST, 'Batches are not supported: send one message per request.');
-  const version = getHeader(ctx, 'mcp-protocol-version');
-  const hasSessions = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
-  if (hasSessions && isPlainCall(body)) return { kind: 'request', message: body };
+    throw new McpTransportError(400, 'Batches are not supported: send one message per request.', {
+      code: INVALID_REQUEST,
+    });
   const classified = classifyInboundRequest({
     httpMethod: 'POST',
-    protocolVersionHeader: version,
+    protocolVersionHeader: getHeader(ctx, 'mcp-protocol-version'),
     mcpMethodHeader: getHeader(ctx, 'mcp-method'),
     mcpNameHeader: getHeader(ctx, 'mcp-name'),
     body,
   });
-  if (classified.kind === 'reject')
-    throw new McpTransportError(
-      classified.httpStatus,
-      classified.code,
-      classified.message,
-      classified.data,
-      readMessageId(body),
-    );
+  if (classified.kind === 'reject') {
+    const { httpStatus, code, message, data } = classified;
+    throw new McpTransportError(httpStatus, message, { code, data, id: readMessageId(body) });
+  }
   if (classified.kind === 'modern') return { kind: 'stateless', message: classified.message };
-  if (classified.reason === 'response') return { kind: 'response' };
-  if (isJSONRPCRequest(body)) return { kind: 'request', message: body };
-  return { kind: 'notification', message: body as JSONRPCNotification };
+  const message = body as JSONRPCRequest | JSONRPCNotification;
+  return 'method' in message && 'id' in message ? { kind: 'request', message } : { kind: 'notification', message };
+}
+
+/**
+ * Checks the version header, which repeats the negotiated version. Clients of the earliest versions send none.
+ * @throws McpTransportError 400
+ */
+export function requireSupportedVersion(ctx: Context): void {
+  const version = getHeader(ctx, 'mcp-protocol-version');
+  if (version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version.trim())) return;
+  const known = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
+  throw new McpTransportError(400, `MCP-Protocol-Version is not supported: use ${known}, or 2026-07-28 with POST.`);
 }
 
 /** Reads the id of a message that may be invalid. */
-export function readMessageId(body: unknown): string | number | null {
+function readMessageId(body: unknown): string | number | null {
   const id = (body as { id?: unknown } | null | undefined)?.id;
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }

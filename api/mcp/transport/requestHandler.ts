@@ -1,41 +1,29 @@
-import type { JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId } from '@modelcontextprotocol/server';
+import {
+  INVALID_PARAMS,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type Notification,
+  ProtocolError,
+  ProtocolErrorCode,
+  type RequestId,
+  specTypeSchemas,
+  type Transport,
+} from '@modelcontextprotocol/server';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import type { Context } from '../../context.ts';
-import { type McpRequestContext, requireConnection } from '../requestContext.ts';
+import { type McpRequestContext, requireConnection, toAuthInfo } from '../requestContext.ts';
 import { buildServer } from '../server.ts';
+import { callTool } from '../tools/callTool.ts';
 import type { AcceptedTypes } from './message.ts';
-import { createMultiplexer } from './multiplexer.ts';
-import { KEEP_ALIVE_INTERVAL_MS, openSseStream, type SseStream } from './sse.ts';
+import { openSseStream, type SseStream } from './sse.ts';
 
 /** A response that takes longer becomes an event stream, so that proxies do not close the connection as idle. */
 const SSE_UPGRADE_AFTER_MS = 5_000;
 
-/** The one server of this process, shared by all sessions. */
-const multiplexer = perService(() => createMultiplexer(buildServer()));
-
-/** Multiplexer numbers of the requests in progress that can be cancelled, by session and client-side id. */
-const inFlightNumbers = perService(() => new Map<string, number>());
-
-/** Responses that may still become event streams, oldest first. One timer checks all of them. */
-const pendingSse = perService(() => new Set<{ since: number; begin: () => unknown }>());
-
-/** Starts upgrading slow responses to event streams. @returns a function that stops it. */
-export function startSseUpgrades(): () => void {
-  const timer = setInterval(() => {
-    const due = performance.now() - SSE_UPGRADE_AFTER_MS;
-    for (const waiting of pendingSse()) {
-      // The set is ordered by age: all others are younger.
-      if (waiting.since > due) break;
-      pendingSse().delete(waiting);
-      waiting.begin();
-    }
-  }, 1_000);
-  return () => clearInterval(timer);
-}
-
 /**
- * Passes a request to the server and sends its response: as JSON, or as an event stream when the server sends a
- * notification first or takes long.
+ * Serves a request of a version with sessions, and sends the response: as JSON, or as an event stream when the server
+ * sends a notification first or takes long.
  * @param beforeResponse runs before the response is sent, and may still set headers.
  */
 export async function handleMcpRequest(
@@ -46,27 +34,16 @@ export async function handleMcpRequest(
   beforeResponse?: (response: JSONRPCResponse) => Promise<void>,
 ): Promise<void> {
   let stream: SseStream | undefined;
-  const upgradeToSse = () => {
-    if (stream === undefined) {
-      const opened = openSseStream(ctx);
-      stream = opened;
-      const keepAlive = setInterval(() => opened.sendKeepAlive(), KEEP_ALIVE_INTERVAL_MS);
-      void opened.closed.then(() => clearInterval(keepAlive));
-    }
-    return stream;
-  };
-  const notify = (notification: JSONRPCNotification) => {
-    if (accepted.sse) upgradeToSse().send(JSON.stringify(notification));
-  };
-  const pending = (await multiplexer()).request(message, requestContext, notify);
-  const key = inFlightKey(requestContext.sessionId, message.id);
-  inFlightNumbers().set(key, pending.number);
-  const upgrade = { since: performance.now(), begin: upgradeToSse };
-  if (accepted.sse && beforeResponse === undefined) pendingSse().add(upgrade);
-  const response = await pending.response.finally(() => {
-    pendingSse().delete(upgrade);
-    if (inFlightNumbers().get(key) === pending.number) inFlightNumbers().delete(key);
-  });
+  const upgradeToSse = () => (stream ??= openSseStream(ctx));
+  const mayUpgrade = accepted.sse && beforeResponse === undefined;
+  const upgradeTimer = mayUpgrade ? setTimeout(upgradeToSse, SSE_UPGRADE_AFTER_MS) : undefined;
+  const response = await withCancellation(requestContext.sessionId, message.id, (isCancelled) => {
+    if (message.method !== 'tools/call') return askLibrary(message, requestContext);
+    const notify = (notification: JSONRPCNotification) => {
+      if (accepted.sse && !isCancelled()) upgradeToSse().send(JSON.stringify(notification));
+    };
+    return answerToolCall(message, requestContext, notify, isCancelled);
+  }).finally(() => clearTimeout(upgradeTimer));
   if (stream === undefined) requireConnection(requestContext);
   if (response !== null) await beforeResponse?.(response);
   if (stream === undefined && accepted.json) {
@@ -81,16 +58,94 @@ export async function handleMcpRequest(
   await open.closed;
 }
 
-/** Passes a notification to the server. `notifications/cancelled` cancels a request of the same session. */
-export async function handleNotification(message: JSONRPCNotification, sessionId: string | null): Promise<void> {
-  if (message.method !== 'notifications/cancelled') {
-    (await multiplexer()).notify(message);
-    return;
-  }
-  const number = inFlightNumbers().get(inFlightKey(sessionId, message.params?.['requestId'] as RequestId));
-  if (number !== undefined) (await multiplexer()).cancel(number);
+/** Functions that cancel the requests in progress, by session and the client's id. */
+const cancellations = perService(() => new Map<string, () => void>());
+
+/** Returns the response to a request, or null once {@link cancelRequest} cancels it. */
+function withCancellation(
+  sessionId: string | null,
+  id: RequestId,
+  answer: (isCancelled: () => boolean) => Promise<JSONRPCResponse>,
+): Promise<JSONRPCResponse | null> {
+  const key = buildRequestKey(sessionId, id);
+  let isCancelled = false;
+  return new Promise((resolve, reject) => {
+    const cancel = () => {
+      isCancelled = true;
+      resolve(null);
+    };
+    cancellations().set(key, cancel);
+    const end = () => {
+      // Some clients use an id again before its request has ended.
+      if (cancellations().get(key) === cancel) cancellations().delete(key);
+    };
+    answer(() => isCancelled)
+      .finally(end)
+      .then(resolve, reject);
+  });
 }
 
-function inFlightKey(sessionId: string | null, id: RequestId): string {
+/** Cancels a request of a session, if this process serves it. It gets no response. */
+export function cancelRequest(sessionId: string, id: RequestId): void {
+  cancellations().get(buildRequestKey(sessionId, id))?.();
+}
+
+/** Builds a key in which the number 1 and the text "1" are different ids. */
+function buildRequestKey(sessionId: string | null, id: RequestId): string {
   return `${sessionId} ${typeof id} ${id}`;
+}
+
+/**
+ * Calls a tool with the same response as the library's, which validates each message seven times: that would take half of
+ * the time of a call.
+ */
+async function answerToolCall(
+  message: JSONRPCRequest,
+  requestContext: McpRequestContext,
+  notify: (notification: JSONRPCNotification) => void,
+  isCancelled: () => boolean,
+): Promise<JSONRPCResponse> {
+  const { jsonrpc, id } = message;
+  try {
+    const checked = specTypeSchemas.CallToolRequest['~standard'].validate(message);
+    if (checked.issues !== undefined) {
+      const problem = JSON.stringify(checked.issues, null, 2);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid tools/call request: ${problem}`);
+    }
+    const { name, arguments: input, _meta } = checked.value.params;
+    const call = { id, _meta, isCancelled, notify: async (sent: Notification) => notify({ ...sent, jsonrpc }) };
+    return { result: await callTool(name, input, requestContext, call), jsonrpc, id };
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    const { code, message: detail, data } = error;
+    return { jsonrpc, id, error: { code, message: detail, data } };
+  }
+}
+
+/** Passes a request that is not a tool call to a server of the library, on a connection of its own. */
+function askLibrary(message: JSONRPCRequest, requestContext: McpRequestContext): Promise<JSONRPCResponse> {
+  return new Promise((resolve, reject) => {
+    const transport: Transport = {
+      start: async () => {},
+      close: async () => {},
+      send: async (sent) => {
+        if (!('method' in sent)) resolve(toSessionErrorCode(sent));
+      },
+    };
+    const authInfo = toAuthInfo(requestContext);
+    buildServer()
+      .connect(transport)
+      .then(() => transport.onmessage?.(message, { authInfo }), reject);
+  });
+}
+
+/**
+ * Restores the error code for a missing resource. The library uses the code of the stateless version; versions with
+ * sessions have their own (MCP 2025-11-25: Resources, Error Handling).
+ */
+function toSessionErrorCode(response: JSONRPCResponse): JSONRPCResponse {
+  if (!('error' in response) || response.error.code !== INVALID_PARAMS) return response;
+  const { data } = response.error as { data?: { uri?: unknown } };
+  if (data?.uri === undefined) return response;
+  return { ...response, error: { ...response.error, code: ProtocolErrorCode.ResourceNotFound } };
 }

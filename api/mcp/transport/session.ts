@@ -4,7 +4,7 @@ import { randomHex } from '../../../shared/lib/secrets.ts';
 import { MCP_EVENT_RETENTION_MS, MCP_SESSION_IDLE_MS } from '../../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { eventsChannel, mcpKeys, mcpRedis, withMcpRedis } from '../redis.ts';
-import { getHeader, McpTransportError, TRANSPORT_ERROR } from './message.ts';
+import { getHeader, McpTransportError } from './message.ts';
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
 
 /** Maximum number of sessions of an account. The most recently used are kept. */
@@ -22,8 +22,7 @@ export interface McpSession {
 interface StoredMcpSession {
   account: number;
   version: string;
-  /** Absent if false. */
-  elicitsUrls?: true;
+  elicitsUrls?: boolean;
   /** When its expiry was last extended, in milliseconds since the epoch. */
   touched: number;
 }
@@ -34,32 +33,37 @@ const TOUCH_INTERVAL_MS = MINUTE_MS;
 /** First version whose clients know the error that asks them to open a page. Some declare the capability in earlier ones. */
 const URL_ELICITATION_SINCE = '2025-11-25';
 
-/** Creates a session. The account's least recently used sessions above the limit are deleted. */
+/** Creates a session. The account's least recently used sessions above the limit are deleted. @returns its id. */
 export async function createMcpSession(
   accountId: number,
   version: string,
   declaresUrlElicitation: boolean,
-): Promise<McpSession> {
+): Promise<string> {
+  const id = randomHex(24);
   const elicitsUrls = declaresUrlElicitation && version >= URL_ELICITATION_SINCE;
-  const session = { id: randomHex(24), accountId, version, elicitsUrls };
-  const { id } = session;
   await withMcpRedis(async (redis) => {
     const all = mcpKeys.accountSessions(accountId);
     await redis
       .multi()
-      .set(mcpKeys.session(id), serializeSession(session), 'PX', MCP_SESSION_IDLE_MS)
+      .set(mcpKeys.session(id), serializeSession({ id, accountId, version, elicitsUrls }), 'PX', MCP_SESSION_IDLE_MS)
       .zadd(all, now().getTime(), id)
       .pexpire(all, MCP_SESSION_IDLE_MS)
       .exec();
     const oldest = await redis.zrange(all, '0', String(-1 - SESSIONS_PER_ACCOUNT_MAX));
     if (oldest.length === 0) return;
-    await redis.del(
-      ...oldest.flatMap((old) => [mcpKeys.session(old), mcpKeys.events(old), mcpKeys.cursor(old), mcpKeys.stream(old)]),
-    );
+    await redis.del(...oldest.flatMap(listSessionKeys));
     await redis.zrem(all, ...oldest);
   });
-  return session;
+  return id;
 }
+
+/** Lists the keys of a session, apart from its subscriptions. */
+const listSessionKeys = (id: string): string[] => [
+  mcpKeys.session(id),
+  mcpKeys.events(id),
+  mcpKeys.cursor(id),
+  mcpKeys.stream(id),
+];
 
 const readStoredSession = createBatcher<string, string | null>({
   maxItems: 128,
@@ -68,47 +72,26 @@ const readStoredSession = createBatcher<string, string | null>({
   run: (ids) => withMcpRedis((redis) => redis.mget(ids.map(mcpKeys.session))),
 });
 
-const SESSION_ID_PATTERN = /^[0-9a-f]{48}$/;
-
-/** Starts to read the session that a request names, while its credential is checked. Only the account of the session may use it. */
-export function prefetchMcpSession(ctx: Context): void {
-  const id = getHeader(ctx, 'mcp-session-id');
-  if (id === undefined || !SESSION_ID_PATTERN.test(id)) return;
-  ctx.state.mcpSession = readStoredSession(id);
-  // Awaited later, or not at all if the credential is invalid.
-  ctx.state.mcpSession.catch(() => {});
-}
-
 /**
- * Finds the session that a request names in its header.
+ * Finds the session that a request names in its header, and records its use.
  * @throws McpTransportError 400 without the header; 404 when the session has ended or belongs to another account.
+ * @throws ServiceError 503 while Redis is unavailable.
  */
 export async function requireMcpSession(ctx: Context): Promise<McpSession> {
   const id = getHeader(ctx, 'mcp-session-id');
   if (id === undefined) {
     const message = 'Mcp-Session-Id is missing. Send "initialize" first: its response has the session id.';
-    throw new McpTransportError(400, TRANSPORT_ERROR, message);
+    throw new McpTransportError(400, message);
   }
-  const text = await (ctx.state.mcpSession ?? readStoredSession(id));
-  const session = text === null ? null : await useMcpSession(id, requireCaller(ctx).accountId, text);
-  if (session !== null) return session;
-  throw new McpTransportError(
-    404,
-    TRANSPORT_ERROR,
-    'The session does not exist or has ended: send "initialize" again.',
-  );
-}
-
-/**
- * Parses a stored session, and records its use. Null when it belongs to another account.
- * @throws ServiceError 503 while Redis is unavailable.
- */
-async function useMcpSession(id: string, accountId: number, text: string): Promise<McpSession | null> {
-  const { account, version, elicitsUrls = false, touched } = JSON.parse(text) as StoredMcpSession;
-  if (account !== accountId) return null;
+  const { accountId } = requireCaller(ctx);
+  const stored = JSON.parse((await readStoredSession(id)) ?? 'null') as StoredMcpSession | null;
+  if (stored?.account !== accountId) {
+    throw new McpTransportError(404, 'The session does not exist or has ended: send "initialize" again.');
+  }
+  const { version, elicitsUrls = false, touched } = stored;
   const session = { id, accountId, version, elicitsUrls };
   if (now().getTime() - touched > TOUCH_INTERVAL_MS) {
-    const all = mcpKeys.accountSessions(account);
+    const all = mcpKeys.accountSessions(accountId);
     // XX: a session that was deleted in the meantime must not be created again.
     await withMcpRedis((redis) =>
       redis
@@ -127,7 +110,7 @@ export async function deleteMcpSession({ id, accountId }: McpSession): Promise<v
   await withMcpRedis(async (redis) => {
     await redis
       .multi()
-      .del(mcpKeys.session(id), mcpKeys.events(id), mcpKeys.cursor(id), mcpKeys.stream(id))
+      .del(...listSessionKeys(id))
       .zrem(mcpKeys.accountSessions(accountId), id)
       .exec();
     await redis.publish(eventsChannel(), id);
@@ -135,16 +118,8 @@ export async function deleteMcpSession({ id, accountId }: McpSession): Promise<v
 }
 
 function serializeSession({ accountId, version, elicitsUrls }: McpSession): string {
-  const touched = now().getTime();
-  const stored: StoredMcpSession = { account: accountId, version, ...(elicitsUrls ? { elicitsUrls } : {}), touched };
+  const stored: StoredMcpSession = { account: accountId, version, elicitsUrls, touched: now().getTime() };
   return JSON.stringify(stored);
-}
-
-/** A message for a client, with the id that a stream can resume from. */
-export interface StoredEvent {
-  id: string;
-  /** The JSON text that is sent. */
-  message: string;
 }
 
 /** Position before the first event. */
@@ -168,12 +143,15 @@ export async function saveLastSentEventId(sessionId: string, eventId: string): P
   await mcpRedis().set(mcpKeys.cursor(sessionId), eventId, 'PX', MCP_EVENT_RETENTION_MS);
 }
 
-/** Reads the events after a position. Null when another stream was claimed or the session has ended. */
+/**
+ * Reads the events after a position: the JSON text of each, with the id that a stream can resume from. Null when another
+ * stream was claimed or the session has ended.
+ */
 export async function readEventsAfter(
   { id: sessionId, accountId }: McpSession,
   token: string,
   after: string,
-): Promise<StoredEvent[] | null> {
+): Promise<{ id: string; message: string }[] | null> {
   const results = await mcpRedis()
     .multi()
     .exists(mcpKeys.session(sessionId))

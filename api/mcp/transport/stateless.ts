@@ -4,73 +4,62 @@ import {
   createMcpHandler,
   type JSONRPCNotification,
   type JSONRPCRequest,
-  type ServerEvent,
-  type ServerEventBus,
+  type McpHttpHandler,
 } from '@modelcontextprotocol/server';
-import { filterCompleted } from '../../../shared/domain/generations/read.ts';
-import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { filterCompleted, readGeneration } from '../../../shared/domain/generations/read.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { logger } from '../../../shared/lib/logger.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { KEEP_ALIVE_INTERVAL_MS, REVALIDATION_INTERVAL_MS } from './sse.ts';
 import type { Context } from '../../context.ts';
 import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
 import { type McpRequestContext, requireConnection, toAuthInfo } from '../requestContext.ts';
 import { buildGenerationUri, parseGenerationUri } from '../resources/generationUri.ts';
 import { subscribeLocal } from '../resources/subscriptions.ts';
 import { buildServer } from '../server.ts';
-import { acquireStreamSlot } from './sse.ts';
+import { withStreamSlot } from './sse.ts';
 
 /**
  * The protocol version without sessions, 2026-07-28. Every request carries all of its context, and the library serves
  * it with a server of its own. Subscriptions are event streams that end with the process; clients open them again.
  */
 
-/** Listeners of the library's streams. Each process has its own set, because updates are published to all processes. */
-const listeners = perService(() => new Set<(event: ServerEvent) => void>());
-const eventBus: ServerEventBus = {
-  publish: (event) => {
-    for (const listener of listeners()) listener(event);
-  },
-  subscribe: (listener) => {
-    const registered = listeners();
-    registered.add(listener);
-    return () => registered.delete(listener);
-  },
-};
+type StatelessMessage = JSONRPCRequest | JSONRPCNotification;
 
-const createStatelessHandler = () =>
+/** Each message has its own handler: closing one ends a subscription, while calls are answered during a shutdown. */
+const createHandler = () =>
   createMcpHandler(() => buildServer({ withIcon: false }), {
     legacy: 'reject',
-    bus: eventBus,
-    // Limited per account by acquireStreamSlot instead.
-    maxSubscriptions: Number.MAX_SAFE_INTEGER,
-    keepAliveMs: KEEP_ALIVE_INTERVAL_MS,
     onerror: (error) => logger.debug({ err: error }, 'stateless MCP request rejected'),
   });
 
-/** Separate handlers: closing one aborts all of its requests, and calls must be answered during a shutdown. */
-const callHandler = perService(createStatelessHandler);
-const subscriptionHandler = perService(createStatelessHandler);
-const state = perService(() => ({ isStopping: false }));
+const state = perService(() => ({ isStopping: false, subscriptions: new Set<McpHttpHandler>() }));
 
 /** Ends the subscription streams of a process that shuts down. Calls in progress are still answered. */
-export async function closeStatelessStreams(): Promise<void> {
+export function closeStatelessStreams(): void {
   state().isStopping = true;
-  await subscriptionHandler().close();
+  for (const handler of state().subscriptions) void handler.close();
 }
 
-/**
- * Serves one message of the stateless version.
- * @param revalidate throws when the client's credential is no longer valid: subscription streams end then.
- */
+/** Serves one message of the stateless version. */
 export async function handleStateless(
   ctx: Context,
-  message: JSONRPCRequest | JSONRPCNotification,
+  message: StatelessMessage,
   requestContext: McpRequestContext,
-  revalidate: () => Promise<void>,
 ): Promise<void> {
+  if (message.method === 'subscriptions/listen' && 'id' in message) {
+    return withStreamSlot(ctx, () => serveSubscriptions(ctx, message, requestContext));
+  }
+  await sendLibraryResponse(ctx, await callLibrary(ctx, createHandler(), message, requestContext));
+}
+
+/** Passes a message to the library, and aborts it if the client disconnects. */
+async function callLibrary(
+  ctx: Context,
+  handler: McpHttpHandler,
+  message: StatelessMessage,
+  requestContext: McpRequestContext,
+): Promise<Response> {
   const abortController = new AbortController();
   ctx.res.once('close', () => abortController.abort());
   const request = new Request(`${config.BASE_URL}/mcp`, {
@@ -78,62 +67,37 @@ export async function handleStateless(
     headers: pickMcpHeaders(ctx),
     signal: abortController.signal,
   });
-  const isListening = message.method === 'subscriptions/listen' && 'id' in message;
-  if (isListening && state().isStopping) {
+  const response = await handler.fetch(request, { parsedBody: message, authInfo: toAuthInfo(requestContext) });
+  if (!isEventStream(response)) requireConnection(requestContext);
+  return response;
+}
+
+/** Serves a stream that reports the end of the generations that a client subscribes to. */
+async function serveSubscriptions(
+  ctx: Context,
+  message: JSONRPCRequest,
+  requestContext: McpRequestContext,
+): Promise<void> {
+  const [filtered, generationIds] = await filterSubscriptions(ctx, message, requestContext);
+  const { isStopping, subscriptions } = state();
+  if (isStopping) {
     throw new ServiceError('internal_error', 'The server process is shutting down. Try again.', {
       retryAfterSeconds: 1,
     });
   }
-  const [parsedBody, generationIds] = isListening
-    ? await filterSubscriptions(ctx, message, requestContext)
-    : [message, []];
-  const releaseSlot = isListening ? acquireStreamSlot(requestContext.caller.accountId) : () => {};
-  const revalidation = isListening
-    ? setInterval(() => void revalidate().catch(() => abortController.abort()), REVALIDATION_INTERVAL_MS)
-    : undefined;
-  const unsubscribes = generationIds.map(publishWhenCompleted);
-  const previousListeners = new Set(listeners());
+  const handler = createHandler();
+  subscriptions.add(handler);
+  const publish = (id: string) => handler.notify.resourceUpdated(buildGenerationUri(id));
+  const unsubscribes = generationIds.map((id) => subscribeLocal(id, () => publish(id)));
   try {
-    const response = await (isListening ? subscriptionHandler() : callHandler()).fetch(request, {
-      parsedBody,
-      authInfo: toAuthInfo(requestContext),
-    });
+    const response = await callLibrary(ctx, handler, filtered, requestContext);
     // Checked after the stream is open, so that generations that completed before are reported, too.
-    const addedListeners = [...listeners()].filter((listener) => !previousListeners.has(listener));
-    for (const id of generationIds.length > 0 ? await filterCompleted(generationIds) : []) {
-      for (const listener of addedListeners) listener(buildUpdateEvent(id));
-    }
-    if (!isEventStream(response)) requireConnection(requestContext);
+    for (const id of await filterCompleted(generationIds)) publish(id);
     await sendLibraryResponse(ctx, response);
   } finally {
-    clearInterval(revalidation);
     for (const unsubscribe of unsubscribes) unsubscribe();
-    releaseSlot();
+    subscriptions.delete(handler);
   }
-}
-
-function buildUpdateEvent(generationId: string): ServerEvent {
-  return { kind: 'resource_updated', uri: buildGenerationUri(generationId) };
-}
-
-/** Generations that streams of this process wait for, with the number of streams. */
-const subscribedGenerations = perService(() => new Map<string, { streams: number; unsubscribe: () => void }>());
-
-/** Publishes the end of a generation once to all streams that wait for it. @returns a function that ends one wait. */
-function publishWhenCompleted(generationId: string): () => void {
-  const subscribed = subscribedGenerations();
-  const entry = subscribed.get(generationId) ?? {
-    streams: 0,
-    unsubscribe: subscribeLocal(generationId, () => eventBus.publish(buildUpdateEvent(generationId))),
-  };
-  subscribed.set(generationId, entry);
-  entry.streams += 1;
-  return () => {
-    entry.streams -= 1;
-    if (entry.streams > 0) return;
-    subscribed.delete(generationId);
-    entry.unsubscribe();
-  };
 }
 
 /** Maximum number of generations per subscription stream. */
@@ -142,9 +106,9 @@ const SUBSCRIPTIONS_MAX = 100;
 /** Removes subscriptions to generations that do not exist or belong to another account. The acknowledgement lists the rest. */
 async function filterSubscriptions(
   ctx: Context,
-  message: JSONRPCRequest | JSONRPCNotification,
+  message: JSONRPCRequest,
   requestContext: McpRequestContext,
-): Promise<[JSONRPCRequest | JSONRPCNotification, string[]]> {
+): Promise<[JSONRPCRequest, string[]]> {
   const params = message.params as { notifications?: { resourceSubscriptions?: unknown } } | undefined;
   const requested = params?.notifications?.resourceSubscriptions;
   if (!Array.isArray(requested)) return [message, []];
@@ -168,15 +132,11 @@ async function findOwnedGenerationId(uri: unknown, { caller }: McpRequestContext
   }
 }
 
-function pickMcpHeaders(ctx: Context): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(ctx.headers)) {
-    // Only the headers that the library checks. Credentials are left out.
-    if (typeof value === 'string' && (name === 'content-type' || name === 'accept' || name.startsWith('mcp-'))) {
-      headers.set(name, value);
-    }
-  }
-  return headers;
+/** Returns the headers that the library checks. Credentials are left out. */
+function pickMcpHeaders(ctx: Context): [string, string][] {
+  return Object.entries(ctx.headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' && /^(?:content-type$|accept$|mcp-)/.test(name) ? [[name, value]] : [],
+  );
 }
 
 function isEventStream({ headers }: Response): boolean {
@@ -187,10 +147,10 @@ function isEventStream({ headers }: Response): boolean {
 async function sendLibraryResponse(ctx: Context, response: Response): Promise<void> {
   ctx.status = response.status;
   for (const [name, value] of response.headers) if (name !== 'connection') ctx.set(name, value);
-  if (!isEventStream(response) || response.body === null) {
+  if (!isEventStream(response)) {
     const text = await response.text();
     ctx.body = text === '' ? null : text;
-    if (text !== '') ctx.set('content-type', response.headers.get('content-type') ?? 'application/json');
+    // An empty body has set it to 204.
     ctx.status = response.status;
     return;
   }
