@@ -12,10 +12,9 @@ import { token } from './oauth/token.ts';
 import type { HttpRoute } from './pipeline/route.ts';
 import * as openapi from './openapi/routes.ts';
 import { listRoutes } from './openapi/feature.ts';
-import { accountScript } from './static/accountScript.ts';
+import { asset } from './static/assets.ts';
 import { media } from './static/media.ts';
-import { stylesheet } from './static/stylesheet.ts';
-import { setNavigation } from './web/navigation.ts';
+import { setAreaParts } from './web/navigation.ts';
 
 /**
  * The whole interface: every address, who reads its responses, who may use it, how it is counted, the body that it takes,
@@ -48,8 +47,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',     '/llms.txt',                                       'json', 'anyone',  'public',    'none', llmsText],
 
   // Usually served by a CDN, therefore not counted.
-  ['GET',     '/assets/account.js',                              'json', 'anyone',  'unlimited', 'none', accountScript],
-  ['GET',     '/assets/style.css',                               'json', 'anyone',  'unlimited', 'none', stylesheet],
+  ['GET',     '/assets/:file',                                   'json', 'anyone',  'unlimited', 'none', asset],
   ['GET',     '/media/:shard/:token/:file',                      'json', 'anyone',  'unlimited', 'none', media, { cors: 'file' }],
 ];
 
@@ -62,4 +60,4 @@ export const servedRoutes = perService(() =>
 );
 
 openapi.serveOpenApiDocument(servedRoutes);
-setNavigation(FEATURES.flatMap(({ navigation = [] }) => navigation));
+setAreaParts(FEATURES);

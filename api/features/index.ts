@@ -7,8 +7,10 @@ import { API_KEYS } from './apiKeys/endpoints.ts';
 import { API_KEYS_PAGES } from './apiKeys/pages/routes.ts';
 import { APPLICATIONS_PAGES } from './applications/pages/routes.ts';
 import { BILLING } from './billing/endpoints.ts';
+import { BILLING_NOTICES } from './billing/pages/notices.ts';
 import { BILLING_PAGES } from './billing/pages/routes.ts';
 import { CONNECT_PAGES } from './connect/pages/routes.ts';
+import { FRONT_PAGES } from './front/pages/routes.ts';
 import { GENERATIONS } from './generations/endpoints.ts';
 import { GENERATIONS_PAGES } from './generations/pages/routes.ts';
 import { GIFT_CODES } from './giftCodes/endpoints.ts';
@@ -26,6 +28,7 @@ import { UPLOADS } from './uploads/endpoints.ts';
 import { USAGE } from './usage/endpoints.ts';
 import { USAGE_PAGES } from './usage/pages/routes.ts';
 import { WEBHOOKS } from './webhooks/endpoints.ts';
+import { findFailingEndpoint } from './webhooks/pages/notices.ts';
 import { WEBHOOKS_PAGES } from './webhooks/pages/routes.ts';
 
 /** All features, in the order of their tags in the OpenAPI document. */
@@ -33,74 +36,81 @@ export const FEATURES: readonly Feature[] = [
   {
     ...GENERATIONS,
     pages: GENERATIONS_PAGES,
-    navigation: [{ path: '/account/library/', label: 'Library', order: 20 }],
+    navigation: [{ path: '/account/library/', label: 'Library', icon: 'images', order: 20 }],
   },
   UPLOADS,
   MODELS,
   {
     ...API_KEYS,
     pages: API_KEYS_PAGES,
-    navigation: [{ path: '/account/keys/', label: 'API keys', order: 60 }],
+    navigation: [{ path: '/account/keys/', label: 'API keys', icon: 'key', group: 'Developers', order: 60 }],
   },
   {
     ...USAGE,
     pages: USAGE_PAGES,
     navigation: [
-      { path: '/account/usage/', label: 'Usage', order: 30 },
-      { path: '/account/ledger/', label: 'Ledger', order: 40 },
+      { path: '/account/usage/', label: 'Usage', icon: 'chart', order: 30 },
+      { path: '/account/ledger/', label: 'Credit history', icon: 'history', order: 40 },
     ],
   },
   {
     ...WEBHOOKS,
     pages: WEBHOOKS_PAGES,
-    navigation: [{ path: '/account/webhooks/', label: 'Webhooks', order: 70 }],
+    notices: [findFailingEndpoint],
+    navigation: [{ path: '/account/webhooks/', label: 'Webhooks', icon: 'webhook', group: 'Developers', order: 70 }],
   },
   {
     ...BILLING,
     pages: BILLING_PAGES,
-    navigation: [{ path: '/account/billing/', label: 'Billing', order: 50 }],
+    notices: BILLING_NOTICES,
+    navigation: [{ path: '/account/billing/', label: 'Billing', icon: 'card', order: 50 }],
   },
   {
     ...GIFT_CODES,
     pages: GIFT_CODE_PAGES,
-    navigation: [{ path: '/admin/gift-codes/', label: 'Gift codes', order: 25, permission: 'adjustCredits' }],
+    navigation: [
+      { path: '/admin/gift-codes/', label: 'Gift codes', icon: 'gift', order: 25, permission: 'adjustCredits' },
+    ],
   },
   { ...NOTIFICATIONS, pages: NOTIFICATIONS_PAGES },
   {
     ...AFFILIATE,
     pages: AFFILIATE_PAGES,
-    navigation: [{ path: '/account/affiliate/', label: 'Affiliate', order: 100 }],
+    navigation: [{ path: '/account/affiliate/', label: 'Affiliate', icon: 'handshake', group: 'Account', order: 100 }],
   },
   {
     ...ADMIN,
     pages: STAFF_PAGES,
     navigation: [
-      { path: '/admin/', label: 'Dashboard', order: 10, permission: 'viewDashboard' },
-      { path: '/admin/accounts/', label: 'Accounts', order: 20, permission: 'viewAccounts' },
-      { path: '/admin/reports/', label: 'Reports', order: 30, permission: 'viewReports' },
-      { path: '/admin/queues', label: 'Queues', order: 40, permission: 'manageQueues' },
-      { path: '/admin/audit/', label: 'Audit log', order: 50, permission: 'viewAuditLog' },
+      { path: '/admin/', label: 'Dashboard', icon: 'dashboard', order: 10, permission: 'viewDashboard' },
+      { path: '/admin/accounts/', label: 'Accounts', icon: 'users', order: 20, permission: 'viewAccounts' },
+      { path: '/admin/reports/', label: 'Reports', icon: 'report', order: 30, permission: 'viewReports' },
+      { path: '/admin/queues', label: 'Queues', icon: 'queue', order: 40, permission: 'manageQueues' },
+      { path: '/admin/audit/', label: 'Audit log', icon: 'log', order: 50, permission: 'viewAuditLog' },
     ],
   },
   SERVICE,
   {
     ...SESSION,
     pages: SIGN_IN_PAGES,
-    navigation: [{ path: '/account/settings/', label: 'Settings', order: 110 }],
+    navigation: [{ path: '/account/settings/', label: 'Settings', icon: 'settings', group: 'Account', order: 110 }],
   },
   {
     pages: ACCOUNT_PAGES,
-    navigation: [{ path: '/account/', label: 'Overview', order: 10 }],
+    navigation: [{ path: '/account/', label: 'Overview', icon: 'house', order: 10 }],
   },
   {
     pages: APPLICATIONS_PAGES,
-    navigation: [{ path: '/account/applications/', label: 'Applications', order: 90 }],
+    navigation: [
+      { path: '/account/applications/', label: 'Applications', icon: 'apps', group: 'Developers', order: 90 },
+    ],
   },
   {
     pages: CONNECT_PAGES,
-    navigation: [{ path: '/account/connect/', label: 'Connect', order: 80 }],
+    navigation: [{ path: '/account/connect/', label: 'Connect', icon: 'plug', group: 'Developers', order: 80 }],
   },
   { pages: PRIVACY_PAGES },
+  { pages: FRONT_PAGES },
 ];
 
 /** The sign-in without a provider, offered in local development only. */

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { Endpoint, Lazy } from '../pipeline/endpoint.ts';
 import type { HttpRoute } from '../pipeline/route.ts';
-import type { NavigationEntry } from '../web/navigation.ts';
+import type { FindNotice, NavigationEntry } from '../web/navigation.ts';
 
 /** Everything that a subject has in the interface. */
 export interface Feature {
@@ -15,6 +15,8 @@ export interface Feature {
   pages?: readonly HttpRoute[];
   /** Pages with a link in the navigation of the account area or the staff console. */
   navigation?: readonly NavigationEntry[];
+  /** Trouble of an account that all of its pages show. */
+  notices?: readonly FindNotice[];
 }
 
 /** Returns the rows of a feature in the route table. */

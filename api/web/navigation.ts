@@ -1,18 +1,38 @@
 import type { StaffPermission } from '../../shared/spec/staff.ts';
+import type { Account } from '../../shared/tables/Account.ts';
+import type { IconName } from './components/icon.tsx';
 
 /** Link to a page in the navigation of the account area, or of the staff console for staff with a permission. */
-export type NavigationEntry = { label: string; order: number } & (
+export type NavigationEntry = { label: string; icon: IconName; order: number; group?: NavigationGroup } & (
   | { path: `/account/${string}` }
   | { path: `/admin/${string}`; permission: StaffPermission }
 );
 export type AccountEntry = Extract<NavigationEntry, { path: `/account/${string}` }>;
 export type StaffEntry = Extract<NavigationEntry, { permission: StaffPermission }>;
 
-let navigation: readonly NavigationEntry[] = [];
+/** Heading above entries that follow each other. */
+type NavigationGroup = 'Developers' | 'Account';
 
-/** Sets the navigation. It lists pages of all features, which therefore cannot import it. */
-export function setNavigation(entries: readonly NavigationEntry[]): void {
-  navigation = entries.toSorted((a, b) => a.order - b.order);
+/** Trouble that every page of the account area shows, with the one thing to do about it. */
+export interface AreaNotice {
+  kind: 'bad' | 'warn';
+  text: string;
+  action: { label: string; href: string };
+}
+export type FindNotice = (account: Account) => Promise<AreaNotice | null>;
+
+interface AreaParts {
+  navigation?: readonly NavigationEntry[];
+  notices?: readonly FindNotice[];
+}
+
+let navigation: readonly NavigationEntry[] = [];
+let notices: readonly FindNotice[] = [];
+
+/** Sets what all features add to every page. The pages cannot import them, since the features consist of pages. */
+export function setAreaParts(features: readonly AreaParts[]): void {
+  navigation = features.flatMap((feature) => feature.navigation ?? []).toSorted((a, b) => a.order - b.order);
+  notices = features.flatMap((feature) => feature.notices ?? []);
 }
 
 /** Lists the pages of the account area in the order of its navigation. */
@@ -23,4 +43,10 @@ export function listAccountEntries(): AccountEntry[] {
 /** Lists the pages of the staff console in the order of its navigation. */
 export function listStaffEntries(): StaffEntry[] {
   return navigation.filter((entry) => 'permission' in entry);
+}
+
+/** Lists what an account should know on every page. */
+export async function listNotices(account: Account): Promise<AreaNotice[]> {
+  const found = await Promise.all(notices.map((find) => find(account)));
+  return found.filter((notice) => notice !== null);
 }

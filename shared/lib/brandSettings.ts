@@ -9,11 +9,11 @@ export interface BrandColors {
 }
 
 /** Accent of the stylesheet, for pictures and messages outside of it. */
-export const DEFAULT_ACCENT = '#1f5f8b';
+export const DEFAULT_ACCENT = '#2f5bea';
 
 /** Backgrounds that the accents have the least contrast with: the page in light colors, a card in dark ones. */
-const LIGHT_BACKGROUND = '#f6f6f4';
-const DARK_BACKGROUND = '#202124';
+const LIGHT_BACKGROUND = '#f7f7f8';
+const DARK_BACKGROUND = '#17191e';
 /** Contrast that text needs (WCAG 2.2, 1.4.3), and that of an accent that is derived for dark colors. */
 const TEXT_CONTRAST = 4.5;
 const DERIVED_CONTRAST = 7;

@@ -47,6 +47,8 @@ const OWN_ENDPOINTS = `
   GET    /authentication/social/:provider/callback  link
   POST   /authentication/social/:provider/callback  link
   GET    /                                     visitor
+  GET    /models/                              visitor
+  GET    /pricing/                             visitor
   GET    /sign-in                              visitor
   POST   /sign-in                              visitor
   GET    /account/                             member
@@ -133,8 +135,7 @@ const OWN_ENDPOINTS = `
   GET    /r/:code                              visitor
   GET    /server.json                          public
   GET    /llms.txt                             public
-  GET    /assets/account.js                    public
-  GET    /assets/style.css                     public
+  GET    /assets/:file                         public
   GET    /api/usage/keys/                      key/cookie
   PATCH  /api/keys/:uuid/                      key/cookie
   POST   /api/webhooks/create/                 key/cookie

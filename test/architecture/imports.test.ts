@@ -6,8 +6,8 @@ import { findImports, isUnder, packages, ROOT, sources, tools } from './sources.
 /** Layers of `shared`: each imports only itself and those before it. */
 const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'presenters', 'domain'];
 
-/** Scripts that the service only sends to browsers. */
-const BROWSER_SCRIPT = /^api\/(?:web\/scripts|mcp\/apps\/page)\//;
+/** Scripts that the service only sends: to browsers, and as samples. */
+const BROWSER_SCRIPT = /^api\/(?:web\/scripts\/|mcp\/apps\/page\/|web\/components\/requestSamples\.tsx)/;
 
 /** Uses of bytes from outside, and the modules that may have them: docs/security.md names the bounds. */
 const BOUNDED_USES: [string, RegExp, string[]][] = [

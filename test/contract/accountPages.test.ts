@@ -37,7 +37,7 @@ describe('account pages', () => {
       ]) {
         expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
         expect(page.headers.get('content-security-policy')).to.equal(
-          "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+          "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
         );
         expect(page.headers.get('x-frame-options')).to.equal('DENY');
         expect(page.headers.get('referrer-policy')).to.equal('same-origin');
@@ -75,11 +75,25 @@ describe('account pages', () => {
   });
 
   describe('the root path', () => {
-    it('redirects to the account, and visitors without a session to the sign-in page with a return path', async () => {
-      const visitor = new HttpBrowser();
-      const page = await visitor.navigate(at('/'));
-      expect([page.url.pathname, page.status]).to.deep.equal(['/sign-in', 200]);
-      expect(visitor.redirects.map((address) => new URL(address).pathname)).to.deep.equal(['/account/', '/sign-in']);
+    it('shows visitors what the service costs, and redirects to the account with a session', async () => {
+      const page = await new HttpBrowser().request(at('/'));
+      expect(page.status).to.equal(200);
+      expect(page.text).to.include('8 credits an image').and.to.include('from $0.21 on Pro');
+      expect(page.text).to.include('137 images or 31 videos').and.to.include('href="/account/"');
+      const { visitor } = await newVisitor();
+      const redirected = await visitor.request(at('/'));
+      expect([redirected.status, redirected.headers.get('location')]).to.deep.equal([302, '/account/']);
+    });
+
+    it('is followed by pages for models and prices', async () => {
+      const models = await new HttpBrowser().request(at('/models/'));
+      expect(models.text).to.include('<h1>Models</h1>').and.to.include('imgmodel-2').and.to.include('1K, 2K, 4K');
+      const pricing = await new HttpBrowser().request(at('/pricing/'));
+      expect(pricing.text).to.include('<h1>Pricing</h1>').and.to.include('1,896 credits');
+      expect(pricing.text).to.include('Choose Studio');
+    });
+
+    it('leads visitors without a session to the sign-in page with a return path', async () => {
       const wanted = await new HttpBrowser().request(at('/account/?checkout=success'));
       expect([wanted.status, wanted.headers.get('location')]).to.deep.equal([
         303,

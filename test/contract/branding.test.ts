@@ -36,7 +36,7 @@ describe('pages with a configured brand', () => {
       const { headers, text } = await browser.request(at(path), html);
       expect(text, path).to.match(/<title>[^<]+ · Lumen &amp; Söhne<\/title>/);
       expect(text, path).to.match(
-        /<header[^]*<img src="https:\/\/static\.lumen\.example\/logo\.svg\?v=2"[^]*<\/header>/,
+        /<a class="brand"[^>]*><img src="https:\/\/static\.lumen\.example\/logo\.svg\?v=2"[^]*<\/a>/,
       );
       expect(text, path).to.match(/<footer[^]*Lumen &amp; Söhne[^]*mailto:help@lumen\.example[^]*<\/footer>/);
       expect(text, path).to.include('href="https://lumen.example/terms"').and.to.not.include('genmeter');

@@ -93,7 +93,10 @@ describe('the library page', () => {
     // Number 1 is queued, number 5 failed.
     expect(text).to.match(/<span class="tag warn">Failed, refunded<\/span>/);
     expect(text).to.include('<p class="small">The model refused.</p>');
-    expect(text).to.match(/<video class="preview" controls preload="none"[^>]* aria-label="3"/);
+    // Number 3 is a video without a thumbnail.
+    expect(text).to.match(
+      /<span class="preview empty"[^>]*><svg class="icon"[^]*?Succeeded<\/span><span class="prompt">3</,
+    );
     expect(text).to.include('aria-label="Download: 2"').and.to.not.include('aria-label="Download: 5"');
   });
 

@@ -34,8 +34,9 @@ const countVisible = (page: Page): Promise<number> =>
   page.evaluate('[...document.querySelectorAll("body *")].filter((element) => element.checkVisibility()).length');
 
 /**
- * Checks a state in every view, and adds the violations to those of each view. All rules apply to the first one; every
- * view shows the same elements, so that only the rules about styles can find something else in another one.
+ * Checks a state in every view, and adds the violations to those of each view. All rules apply to the first one, and to
+ * another one that shows other elements: a narrow page of an area has its navigation in a drawer, which is opened once.
+ * Otherwise only the rules about styles can find something else.
  */
 async function checkState(page: Page, [, path, prepare]: State, found: string[][]): Promise<void> {
   await setView(page, VIEWS[0]);
@@ -49,8 +50,9 @@ async function checkState(page: Page, [, path, prepare]: State, found: string[][
   for (const [index, view] of VIEWS.entries()) {
     await setView(page, view);
     await expectFits(page);
-    expect(await countVisible(page), `${path}: visible elements`).to.equal(visible);
-    const violations = await findAxeViolations(page, index === 0 ? undefined : STYLE_RULES);
+    if (path === '/account/' && index > 0) await page.getByRole('button', { name: 'Menu' }).click();
+    const isSame = index > 0 && (await countVisible(page)) === visible;
+    const violations = await findAxeViolations(page, isSame ? STYLE_RULES : undefined);
     found[index]?.push(...violations.map((violation) => `${path}: ${violation}`));
   }
 }
@@ -58,7 +60,7 @@ async function checkState(page: Page, [, path, prepare]: State, found: string[][
 const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
   await page.getByRole('button', { name, exact: true }).click();
-  await page.locator('.notice').waitFor();
+  await page.locator('.notice[role]').waitFor();
 };
 
 describe('the accessibility of pages', () => {

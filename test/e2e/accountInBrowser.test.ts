@@ -85,6 +85,7 @@ describe('account pages, in a real browser', () => {
         await expectOutcome(page, '/account/billing/?done=auto-topup-on', 'Automatic top-ups on');
 
         await visit(page, '/account/usage/');
+        await pressEnterOn(page, button(page, 'Menu'));
         await pressEnterOn(page, button(page, 'Sign out'));
         await page.waitForURL('**/sign-in?done=signed-out');
         await expectFits(page);
@@ -194,7 +195,7 @@ describe('account pages, in a real browser', () => {
         await tabTo(page, page.getByLabel('Key name'));
         await page.keyboard.type('From the keyboard');
         await page.keyboard.press('Enter');
-        await page.locator('.secret').waitFor();
+        await page.locator('.notice .secret').waitFor();
         expect(await page.textContent('.secret')).to.match(/^svc_[0-9a-f]{40}$/);
         expect(await page.title()).to.match(/^API key created · /);
         expect(await page.locator('.notice:focus').count()).to.equal(1);
@@ -291,7 +292,7 @@ describe('account pages, in a real browser', () => {
     await customer.waitForEnd(uuid);
     for (const page of pages) {
       await page.locator('span.tag').getByText('Succeeded', { exact: true }).waitFor();
-      await page.getByRole('img', { name: 'a slow lighthouse' }).waitFor({ state: 'attached' });
+      await page.locator('.poster img, img[alt="a slow lighthouse"]').waitFor({ state: 'attached' });
       expect(await page.evaluate('window.isSamePage')).to.equal(true);
     }
     await pages[0]?.getByText('All generations on this page have ended.').waitFor();

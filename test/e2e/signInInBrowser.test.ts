@@ -65,7 +65,7 @@ describe('sign-in and account, in a real browser', () => {
       const page = await window();
       await signIn(page, provider);
       expect(await page.getByRole('heading', { level: 1 }).textContent()).to.equal('Hello, Grace');
-      expect(await page.textContent('main')).to.include(person.email);
+      expect(await page.textContent('.who')).to.include(person.email);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.waitForURL('**/sign-in?done=signed-out');
       await page.goto('/account/');

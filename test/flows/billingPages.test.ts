@@ -63,7 +63,10 @@ describe('account pages with a payment processor', () => {
     billing.stripe.completeCheckout(body.checkout_url);
     await billing.drained();
     const paid = await visitor.request(at('/account/?checkout=success&reloads=2'));
-    expect(paid.text).to.include('Pro plan').and.to.include('Thank you.').and.to.not.include('http-equiv="refresh"');
+    expect(paid.text)
+      .to.include('Pro plan')
+      .and.to.include('Your Pro plan is active, and you have 1,100 credits.')
+      .and.to.not.include('http-equiv="refresh"');
   });
 
   it('waits for a top-up that is not confirmed yet', async () => {

@@ -3,8 +3,8 @@ import { getContrast, parseBrandColors } from '../../shared/lib/brandSettings.ts
 import { parseConfig } from '../../shared/lib/config.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
 
-const LIGHT_BACKGROUND = '#f6f6f4';
-const DARK_BACKGROUND = '#202124';
+const LIGHT_BACKGROUND = '#f7f7f8';
+const DARK_BACKGROUND = '#17191e';
 
 describe('the settings of the brand', () => {
   it('compute contrasts as WCAG defines them', () => {

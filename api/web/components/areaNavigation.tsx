@@ -1,45 +1,81 @@
 import type { VNode } from 'preact';
+import type { NavigationEntry } from '../navigation.ts';
+import { Brand } from './brand.tsx';
 import { Form } from './form.tsx';
+import { Icon } from './icon.tsx';
 
 /** Navigation of the account area or of the staff console. */
 export interface AreaNavigationProps {
   /** Accessible name of the navigation. */
   label: string;
   /** Pages in their order. */
-  entries: readonly { path: string; label: string }[];
+  entries: readonly NavigationEntry[];
   /** Path of the page that is shown. */
   current: string;
-  /** Text below the links. */
+  /** Address of the account that is signed in, and a note on it. */
+  email: string;
   note?: string;
   /** From `createCsrfToken(ctx)`. */
   csrfToken: string;
 }
 
-/** Links to the pages of an area. */
-export function AreaNavigation(props: AreaNavigationProps & { width?: string | undefined }): VNode {
-  const { label, entries, current, note, width } = props;
+/** Id by which the button of small screens opens the navigation. */
+const NAVIGATION_ID = 'navigation';
+
+/** Links to the pages of an area: beside the page, on small screens in a drawer that the browser opens and closes. */
+export function AreaNavigation({ label, entries, current, email, note, csrfToken }: AreaNavigationProps): VNode {
   return (
-    <nav class={width === undefined ? 'tabs' : `tabs ${width}`} aria-label={label}>
-      <ul>
-        {entries.map(({ path, label: text }) => (
-          <li>
-            <a href={path} aria-current={path === current ? 'page' : undefined}>
-              {text}
-            </a>
-          </li>
+    <aside class="side" id={NAVIGATION_ID} popover="auto" aria-label="Menu">
+      <Brand />
+      <nav aria-label={label}>
+        {groupEntries(entries).map(({ group, members }) => (
+          <>
+            {group === undefined ? null : <p class="group">{group}</p>}
+            <ul>
+              {members.map(({ path, label: text, icon }) => (
+                <li>
+                  <a href={path} aria-current={path === current ? 'page' : undefined}>
+                    <Icon name={icon} />
+                    {text}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </>
         ))}
-      </ul>
-      {note === undefined ? null : <p class="quiet small">{note}</p>}
-    </nav>
+      </nav>
+      <div class="who">
+        <p class="quiet small">
+          {email}
+          {note === undefined ? null : <span>{note}</span>}
+        </p>
+        <Form action="/account/sign-out/" token={csrfToken}>
+          <button type="submit" class="slight">
+            <Icon name="signOut" />
+            Sign out
+          </button>
+        </Form>
+      </div>
+    </aside>
   );
 }
 
-export function SignOutForm({ csrfToken }: Pick<AreaNavigationProps, 'csrfToken'>): VNode {
+export function MenuButton(): VNode {
   return (
-    <Form action="/account/sign-out/" token={csrfToken}>
-      <button type="submit" class="slight">
-        Sign out
-      </button>
-    </Form>
+    <button type="button" class="menu slight" popovertarget={NAVIGATION_ID}>
+      <Icon name="menu" />
+      Menu
+    </button>
   );
+}
+
+/** Splits entries where their group changes. */
+function groupEntries(entries: readonly NavigationEntry[]) {
+  const groups: { group: NavigationEntry['group']; members: NavigationEntry[] }[] = [];
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    if (last !== undefined && last.group === entry.group) last.members.push(entry);
+    else groups.push({ group: entry.group, members: [entry] });
+  }
+  return groups;
 }

@@ -1,12 +1,21 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { hasPermission, type StaffPermission, type StaffRole } from '../../../shared/spec/staff.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
-import { type AccountEntry, listAccountEntries, listStaffEntries, type StaffEntry } from '../navigation.ts';
+import {
+  type AccountEntry,
+  type AreaNotice,
+  listAccountEntries,
+  listNotices,
+  listStaffEntries,
+  type StaffEntry,
+} from '../navigation.ts';
 import type { AreaNavigationProps } from './areaNavigation.tsx';
 import { Notice } from './form.tsx';
+import { formatNumber } from './formatAmount.ts';
+import { Icon } from './icon.tsx';
 import { sendPage } from './layout.tsx';
 
 /** Outcome of an action: the title of the page, and a sentence. */
@@ -29,14 +38,27 @@ interface AreaPage<Path extends string> extends PageProblem {
   /** Title in place of the heading or the outcome. */
   title?: string | undefined;
   children: ComponentChildren;
-  isWide?: boolean;
   /** Allows images and videos from CDN_URL. */
   hasMedia?: boolean;
 }
 
-/** Sends a page of the account area, which has the script for live updates. */
-export function sendAccountAreaPage(ctx: Context, page: AreaPage<AccountEntry['path']>, status = 200): void {
-  sendAreaPage(ctx, page, { label: 'Account', entries: listAccountEntries(), hasScript: true }, status);
+/**
+ * Sends a page of the account area, with the balance, what is wrong with the account, and the script for live updates.
+ */
+export async function sendAccountAreaPage(
+  ctx: Context,
+  page: AreaPage<AccountEntry['path']>,
+  status = 200,
+): Promise<void> {
+  const account = await getAccount(requireCaller(ctx).accountId);
+  const { email, balance, plan_slug: plan } = account;
+  const area = {
+    navigation: { label: 'Account', entries: listAccountEntries(), email },
+    corner: <Balance credits={balance} hasPlan={plan !== null} />,
+    notices: await listNotices(account),
+    hasScript: true,
+  };
+  sendAreaPage(ctx, page, area, status);
 }
 
 /** Sends a page of the staff console, with the pages that the role may open and who is signed in. */
@@ -47,30 +69,69 @@ export async function sendStaffConsolePage(
 ): Promise<void> {
   const { email } = await getAccount(requireCaller(ctx).accountId);
   const entries = listStaffEntries().filter(({ permission }) => mayUse(ctx, permission));
-  const note = `Signed in as ${email}, role ${getStaffRole(ctx)}`;
-  sendAreaPage(ctx, { ...page, isWide: true }, { label: 'Staff', entries, note }, status);
+  const navigation = { label: 'Staff', entries, email, note: `Role ${getStaffRole(ctx)}` };
+  sendAreaPage(ctx, page, { navigation, notices: [] }, status);
 }
 
-type Area = Pick<AreaNavigationProps, 'label' | 'entries' | 'note'> & { hasScript?: boolean };
+interface Area {
+  navigation: Omit<AreaNavigationProps, 'current' | 'csrfToken'>;
+  corner?: VNode;
+  notices: readonly AreaNotice[];
+  hasScript?: boolean;
+}
 
 /**
  * Sends a page of an area: its heading, the outcome or problem of the last action, and its content. The title contains
  * the outcome, because screen readers read it first.
  */
-function sendAreaPage(ctx: Context, page: AreaPage<string>, { hasScript, ...area }: Area, status: number): void {
-  const { current, heading, problem, outcomes = {}, children, isWide, hasMedia } = page;
+function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: number): void {
+  const { current, heading, problem, outcomes = {}, children, hasMedia } = page;
   const outcome = problem === undefined ? (page.outcome ?? findOutcome(outcomes, consumeOutcome(ctx))) : undefined;
   const body = (
     <>
-      <h1>{heading}</h1>
       {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
       {outcome === undefined ? null : <Notice kind="good">{outcome[1]}</Notice>}
+      {area.notices.map((notice) => (
+        <Warning {...notice} />
+      ))}
       {children}
     </>
   );
   const title = problem === undefined ? (outcome?.[0] ?? page.title ?? heading) : `Error: ${heading}`;
-  const navigation = { ...area, current, csrfToken: createCsrfToken(ctx) };
-  sendPage(ctx, { title, body, isWide, hasMedia, navigation, hasScript }, status);
+  const navigation = { ...area.navigation, current, csrfToken: createCsrfToken(ctx) };
+  const { corner, hasScript } = area;
+  sendPage(ctx, { title, body, heading, hasMedia, navigation, corner, hasScript }, status);
+}
+
+function Balance({ credits, hasPlan }: { credits: number; hasPlan: boolean }): VNode {
+  return (
+    <p class="balance">
+      <span>
+        <b>{formatNumber(credits)}</b> credits
+      </span>
+      <a class="button main" href={`/account/billing/#${hasPlan ? 'topup' : 'plans'}`}>
+        {hasPlan ? (
+          <>
+            Buy<span class="unseen"> credits</span>
+          </>
+        ) : (
+          'Choose a plan'
+        )}
+      </a>
+    </p>
+  );
+}
+
+function Warning({ kind, text, action }: AreaNotice): VNode {
+  return (
+    <div class={`notice ${kind}`}>
+      <Icon name="warning" />
+      <p>{text}</p>
+      <a class="button slight" href={action.href}>
+        {action.label}
+      </a>
+    </div>
+  );
 }
 
 /** Finds an outcome by its code, which may be anything if it comes from a URL. */

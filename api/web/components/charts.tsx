@@ -1,72 +1,162 @@
+import { max, sum } from 'd3-array';
+import { scaleLinear } from 'd3-scale';
+import { stack } from 'd3-shape';
 import type { VNode } from 'preact';
+import { formatDay } from './formatTime.ts';
 
 export interface Bar {
-  /** Name of the bar, shown with its value as a tooltip. */
+  /** Name of the bar, shown with its value: a day as YYYY-MM-DD is written as a date. */
   label: string;
   value: number;
 }
 
-const WIDTH = 340;
-const HEIGHT = 150;
-const MARGIN_TOP = 18;
-const MARGIN_BOTTOM = 20;
-const BAR_GAP = 2;
+/** Values that are stacked on those of the series before it, one for each label. */
+export interface Series {
+  name: string;
+  values: readonly number[];
+}
 
-interface BarChartProps {
+interface ChartProps {
   /** Accessible name of the chart. */
   title: string;
-  bars: Bar[];
   format: (value: number) => string;
-  kind?: 'second';
   /** Says that the last bar is of a day that is not over. */
   isLastPartial?: boolean;
   /** Shown instead of a chart whose values are all zero. */
   empty?: string;
 }
 
-/** Vertical bar chart with the maximum above, and the first and last label below. */
-export function BarChart({ title, bars, format, kind, isLastPartial = false, empty }: BarChartProps): VNode {
-  if (empty !== undefined && bars.every(({ value }) => value === 0)) return <p>{empty}</p>;
-  const largest = Math.max(...bars.map(({ value }) => value), 0);
-  const step = WIDTH / bars.length;
-  const plotHeight = HEIGHT - MARGIN_TOP - MARGIN_BOTTOM;
-  const baseline = HEIGHT - MARGIN_BOTTOM;
+/** The plot is drawn in these units, and stretched to the width of the page. Texts are not part of it. */
+const PLOT_HEIGHT = 100;
+const BAR_STEP = 10;
+const BAR_WIDTH = 7;
+const GRID_LINES = 3;
+/** Labels below a chart; more do not fit on a phone. */
+const LABELS_MAX = 5;
+
+/** Vertical bar chart of one series. */
+export function BarChart({ bars, kind, ...props }: ChartProps & { bars: readonly Bar[]; kind?: 'second' }): VNode {
+  const labels = bars.map(({ label }) => label);
+  const series = [{ name: props.title, values: bars.map(({ value }) => value) }];
+  return <StackedBarChart {...props} labels={labels} series={series} kind={kind} />;
+}
+
+interface StackedBarChartProps extends ChartProps {
+  labels: readonly string[];
+  series: readonly Series[];
+  kind?: 'second' | undefined;
+}
+
+/**
+ * Vertical bar chart with an axis, a line at each of its values, and the values of a bar beside the pointer. A list of all
+ * values follows, for the keyboard and for exact figures.
+ */
+export function StackedBarChart({
+  title,
+  labels,
+  series,
+  format,
+  kind,
+  isLastPartial,
+  empty,
+}: StackedBarChartProps): VNode {
+  const totals = labels.map((_, index) => sum(series, ({ values }) => values[index] ?? 0));
+  if (empty !== undefined && totals.every((total) => total === 0)) return <p>{empty}</p>;
+  const scale = scaleLinear([0, Math.max(1, max(totals) ?? 0)], [0, PLOT_HEIGHT]).nice(GRID_LINES);
+  const ticks = scale.ticks(GRID_LINES).filter((tick) => Number.isInteger(tick));
+  const names = labels.map((label, index) => describeBar(label, isLastPartial === true && index === labels.length - 1));
+  const layers = stack<number, number>()
+    .keys(series.keys())
+    .value((index, layer) => Math.max(0, series[layer]?.values[index] ?? 0))([...labels.keys()]);
   return (
-    <>
-      <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
-        <text x="0" y="11">
-          {`max: ${format(largest)}`}
-        </text>
-        {bars.map(({ label, value }, index) => {
-          const height = largest === 0 ? 0 : (plotHeight * Math.max(0, value)) / largest;
-          // Keeps small values visible.
-          const shown = value > 0 ? Math.max(1.5, height) : 0;
-          return (
-            <rect
-              key={label}
-              class={isLastPartial && index === bars.length - 1 ? [kind, 'partial'].join(' ').trim() : kind}
-              x={round(index * step)}
-              y={round(baseline - shown)}
-              width={round(step - BAR_GAP)}
-              height={round(shown)}
-              rx="1"
-            >
-              <title>{`${label}: ${format(value)}`}</title>
-            </rect>
-          );
-        })}
-        <line x1="0" y1={baseline} x2={WIDTH} y2={baseline} />
-        <text x="0" y={HEIGHT - 5}>
-          {bars[0]?.label}
-        </text>
-        <text x={WIDTH} y={HEIGHT - 5} text-anchor="end">
-          {isLastPartial ? `${bars.at(-1)?.label}, so far` : bars.at(-1)?.label}
-        </text>
-      </svg>
-      <ChartTable title={title} bars={bars} format={format} isLastPartial={isLastPartial} />
-    </>
+    <figure class="plot">
+      {series.length > 1 ? <Legend series={series} /> : null}
+      <div class="ticks" aria-hidden="true">
+        {ticks.toReversed().map((tick) => (
+          <span>{format(tick)}</span>
+        ))}
+      </div>
+      <div class="bars">
+        <svg
+          role="img"
+          aria-label={title}
+          viewBox={`0 0 ${labels.length * BAR_STEP} ${PLOT_HEIGHT}`}
+          preserveAspectRatio="none"
+        >
+          {ticks.map((tick) => (
+            <line x1="0" x2={labels.length * BAR_STEP} y1={PLOT_HEIGHT - scale(tick)} y2={PLOT_HEIGHT - scale(tick)} />
+          ))}
+          {layers.map((layer) =>
+            layer.map(([from, to], index) =>
+              to <= from ? null : (
+                <rect
+                  class={getBarClass(kind, layer.index, isLastPartial === true && index === labels.length - 1)}
+                  x={index * BAR_STEP + (BAR_STEP - BAR_WIDTH) / 2}
+                  y={round(PLOT_HEIGHT - scale(to))}
+                  width={BAR_WIDTH}
+                  height={round(Math.max(1, scale(to) - scale(from)))}
+                />
+              ),
+            ),
+          )}
+        </svg>
+        <div class="tips" aria-hidden="true">
+          {names.map((name, index) => (
+            <span tabIndex={-1}>
+              <span class="tip">
+                {name}: {format(totals[index] ?? 0)}
+              </span>
+            </span>
+          ))}
+        </div>
+      </div>
+      <div class="dates" aria-hidden="true">
+        {chooseLabels(names).map((name) => (
+          <span>{name}</span>
+        ))}
+      </div>
+      <ChartTable
+        title={title}
+        bars={names.map((label, index) => ({ label, value: totals[index] ?? 0 }))}
+        format={format}
+      />
+    </figure>
   );
 }
+
+function Legend({ series }: { series: readonly Series[] }): VNode {
+  return (
+    <ul class="legend">
+      {series.map(({ name }, index) => (
+        <li>
+          <svg viewBox="0 0 10 10" aria-hidden="true">
+            <rect class={getBarClass(undefined, index, false)} width="10" height="10" rx="2" />
+          </svg>
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Series differ by a color each, up to four. */
+function getBarClass(kind: string | undefined, layer: number, isPartial: boolean): string {
+  return [kind ?? `series-${layer % 4}`, ...(isPartial ? ['partial'] : [])].join(' ');
+}
+
+function describeBar(label: string, isPartial: boolean): string {
+  const name = /^\d{4}-\d\d-\d\d$/.test(label) ? formatDay(new Date(label)) : label;
+  return isPartial ? `${name}, so far` : name;
+}
+
+/** Chooses the first and the last label, and some at even distances between them. */
+function chooseLabels(labels: readonly string[]): string[] {
+  if (labels.length <= LABELS_MAX) return [...labels];
+  const step = (labels.length - 1) / (LABELS_MAX - 1);
+  return Array.from({ length: LABELS_MAX }, (_, index) => labels[Math.round(index * step)] as string);
+}
+
+const WIDTH = 340;
 
 interface HorizontalBarChartProps {
   title: string;
@@ -126,10 +216,10 @@ export function HorizontalBarChart({ title, levels, format }: HorizontalBarChart
   );
 }
 
-type ChartTableProps = Pick<BarChartProps, 'title' | 'bars' | 'format' | 'isLastPartial'>;
+type ChartTableProps = Pick<ChartProps, 'title' | 'format'> & { bars: readonly Bar[] };
 
 /** Values of a chart as a table, for screen readers and exact numbers. */
-function ChartTable({ title, bars, format, isLastPartial = false }: ChartTableProps): VNode {
+function ChartTable({ title, bars, format }: ChartTableProps): VNode {
   return (
     <details class="figures">
       <summary>
@@ -138,9 +228,7 @@ function ChartTable({ title, bars, format, isLastPartial = false }: ChartTablePr
       {/* Focusable, so that it can be scrolled with the keyboard. */}
       <div class="scrolls" tabIndex={0} role="group" aria-label={title}>
         <table>
-          <caption class={isLastPartial ? 'quiet small' : 'unseen'}>
-            {isLastPartial ? 'The last day is not over.' : title}
-          </caption>
+          <caption class="unseen">{title}</caption>
           <tbody>
             {bars.map(({ label, value }) => (
               <tr key={label}>

@@ -3,7 +3,7 @@ import { config } from '../../../shared/lib/config.ts';
 import { getBrand } from '../brand.ts';
 
 /** Name of the service and links at the end of every page: the API reference, and the configured ones. */
-export function Footer({ width }: { width?: string | undefined }): VNode {
+export function Footer(): VNode {
   const links = [
     ['/api/docs/', 'API reference'],
     [config.TERMS_URL, 'Terms'],
@@ -11,7 +11,7 @@ export function Footer({ width }: { width?: string | undefined }): VNode {
     [config.SUPPORT_EMAIL === undefined ? undefined : `mailto:${config.SUPPORT_EMAIL}`, 'Support'],
   ];
   return (
-    <footer class={width}>
+    <footer>
       <ul>
         <li class="quiet">{getBrand().name}</li>
         {links.map(([address, label]) =>

@@ -6,6 +6,11 @@ export function formatDate(date: Date): string {
   return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 }
 
+/** Formats a day of this year, in UTC: 22 Nov. */
+export function formatDay(date: Date): string {
+  return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+}
+
 /** Formats a time to the minute, in UTC: 22 November 2026, 16:40. */
 export function formatDateTime(date: Date): string {
   return `${formatDate(date)}, ${date.toISOString().slice(11, 16)}`;

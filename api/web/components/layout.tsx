@@ -1,12 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
-import { ACCOUNT_SCRIPT_PATH, getAccountScript } from '../accountScript.ts';
+import { getAssetPath } from '../assets.ts';
 import { getBrand } from '../brand.ts';
-import { AreaNavigation, type AreaNavigationProps, SignOutForm } from './areaNavigation.tsx';
+import { AreaNavigation, type AreaNavigationProps, MenuButton } from './areaNavigation.tsx';
+import { Brand, buildFavicon } from './brand.tsx';
 import { Footer } from './footer.tsx';
 import { config } from '../../../shared/lib/config.ts';
-import { getStylesheet, STYLESHEET_PATH } from '../stylesheet.ts';
 
 export interface PageProps {
   /** Title of the document; the name of the service is appended. */
@@ -14,10 +14,13 @@ export interface PageProps {
   body: ComponentChildren;
   /** Narrow column in the middle, for pages with one or two cards. */
   isNarrow?: boolean;
-  /** Wide page, for charts side by side. */
-  isWide?: boolean | undefined;
+  /** Links beside the name of the service, on pages that are open to all. */
+  topLinks?: ComponentChildren;
   /** Navigation of the area that the page belongs to. */
   navigation?: AreaNavigationProps;
+  /** Heading of a page of an area, and what is beside it, in the same place on each page. */
+  heading?: string;
+  corner?: ComponentChildren;
   /** Loads the script of the account area. */
   hasScript?: boolean | undefined;
   /** Allows images and videos from CDN_URL. */
@@ -53,6 +56,7 @@ function buildContentSecurityPolicy(page: PageProps): string {
     "default-src 'none'",
     ...(runsScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
     "style-src 'self'",
+    "font-src 'self'",
     `img-src ${[...new Set(images.filter((source) => source !== undefined))].join(' ')}`,
     ...(media === undefined ? [] : [`media-src ${media}`]),
     "form-action 'self'",
@@ -72,9 +76,7 @@ function isReloading(refresh: PageProps['refresh']): boolean {
 }
 
 function PageDocument(page: PageProps): VNode {
-  const { title, body, isNarrow = false, isWide = false, navigation, refresh } = page;
-  const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
-  const reload = isReloading(refresh) ? refresh : undefined;
+  const { title, body, isNarrow = false, topLinks, navigation, refresh } = page;
   return (
     <html lang="en">
       <head>
@@ -84,37 +86,71 @@ function PageDocument(page: PageProps): VNode {
         <RefreshTag refresh={refresh} />
         <title>{`${title} · ${getBrand().name}`}</title>
         <link rel="icon" href={getBrand().logoUrl ?? buildFavicon(getBrand().accent)} />
-        <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${getStylesheet().version}`} />
-        {runsScript(page) ? (
-          <script type="module" src={`${ACCOUNT_SCRIPT_PATH}?v=${getAccountScript().version}`} />
-        ) : null}
+        <link
+          rel="preload"
+          href={getAssetPath('inter-latin.woff2')}
+          as="font"
+          type="font/woff2"
+          crossOrigin="anonymous"
+        />
+        <link rel="stylesheet" href={getAssetPath('style.css')} />
+        {runsScript(page) ? <script type="module" src={getAssetPath('account.js')} /> : null}
       </head>
-      <body>
-        {navigation === undefined ? null : (
-          <a class="skip" href={`#${CONTENT_ID}`}>
-            Skip to content
-          </a>
-        )}
-        <header class={joinClasses('top', width)}>
-          <a class="brand" href="/account/">
-            <Logo />
-            {getBrand().name}
-          </a>
-          {navigation === undefined ? null : <SignOutForm {...navigation} />}
-        </header>
-        {navigation === undefined ? null : <AreaNavigation {...navigation} width={width} />}
-        <main
-          id={CONTENT_ID}
-          class={width}
-          tabIndex={navigation === undefined ? undefined : -1}
-          data-reload-to={reload?.to}
-          data-reload-seconds={reload?.seconds}
-        >
-          {body}
-        </main>
-        <Footer width={width} />
-      </body>
+      {navigation === undefined ? (
+        <body class={isNarrow ? 'narrow' : topLinks === undefined ? undefined : 'front'}>
+          <header class="top">
+            <Brand href="/" />
+            {topLinks}
+          </header>
+          <Main refresh={refresh}>{body}</Main>
+          <Footer />
+        </body>
+      ) : (
+        <AreaBody {...page} navigation={navigation} />
+      )}
     </html>
+  );
+}
+
+function AreaBody({
+  navigation,
+  heading,
+  corner,
+  body,
+  refresh,
+}: PageProps & { navigation: AreaNavigationProps }): VNode {
+  return (
+    <body class="area">
+      <a class="skip" href={`#${CONTENT_ID}`}>
+        Skip to content
+      </a>
+      <AreaNavigation {...navigation} />
+      <div class="page">
+        <header class="bar">
+          <MenuButton />
+          <h1>{heading}</h1>
+          {corner}
+        </header>
+        <Main refresh={refresh} tabIndex={-1}>
+          {body}
+        </Main>
+        <Footer />
+      </div>
+    </body>
+  );
+}
+
+interface MainProps extends Pick<PageProps, 'refresh'> {
+  tabIndex?: number;
+  children: ComponentChildren;
+}
+
+function Main({ refresh, tabIndex, children }: MainProps): VNode {
+  const reload = isReloading(refresh) ? refresh : undefined;
+  return (
+    <main id={CONTENT_ID} tabIndex={tabIndex} data-reload-to={reload?.to} data-reload-seconds={reload?.seconds}>
+      {children}
+    </main>
   );
 }
 
@@ -123,24 +159,4 @@ function RefreshTag({ refresh }: Pick<PageProps, 'refresh'>): VNode | null {
   if (refresh === undefined) return null;
   const tag = <meta http-equiv="refresh" content={`${refresh.seconds};url=${refresh.to}`} />;
   return isReloading(refresh) ? <noscript>{tag}</noscript> : tag;
-}
-
-function Logo(): VNode {
-  const { logoUrl } = getBrand();
-  if (logoUrl !== undefined) return <img src={logoUrl} width="24" height="24" alt="" />;
-  return (
-    <svg width="18" height="18" viewBox="0 0 16 16" aria-hidden="true">
-      <rect x="1" y="9" width="3" height="6" rx="1" />
-      <rect x="6.5" y="5" width="3" height="10" rx="1" />
-      <rect x="12" y="1" width="3" height="14" rx="1" />
-    </svg>
-  );
-}
-
-function buildFavicon(accent: string): string {
-  return `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%23${accent.slice(1)}'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E`;
-}
-
-function joinClasses(...names: (string | undefined)[]): string {
-  return names.filter((name) => name !== undefined).join(' ');
 }

@@ -83,6 +83,15 @@ export async function listEndpoints(accountId: number, page: number): Promise<Li
   return paginate(await queryManagedEndpoints(accountId).orderBy('id', 'desc'), page);
 }
 
+/** Finds the enabled endpoint of an account that has failed longest. */
+export async function findFailingEndpoint(accountId: number): Promise<WebhookEndpoint | undefined> {
+  return queryManagedEndpoints(accountId)
+    .whereNotNull('failing_since')
+    .where({ disabled_at: null })
+    .orderBy('failing_since')
+    .first();
+}
+
 /** @throws ServiceError not_found when the account has no such endpoint. */
 export async function getEndpoint(accountId: number, uuid: string): Promise<WebhookEndpoint> {
   const endpoint = await queryManagedEndpoints(accountId).findOne({ uuid });

@@ -3,10 +3,9 @@ import type { BillingStatus } from '../../../../shared/presenters/billingStatus.
 import type { UsageSummary } from '../../../../shared/domain/usage/usageSummary.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { describeSubscription } from '../../billing/pages/describeSubscription.ts';
-import { BarChart } from '../../../web/components/charts.tsx';
+import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { PeriodUsage } from '../../usage/pages/usage/periodUsage.tsx';
-import { UsageTable } from '../../usage/pages/usage/usageTable.tsx';
 
 interface CreditsProps {
   account: Account;
@@ -14,41 +13,28 @@ interface CreditsProps {
   usage: UsageSummary;
 }
 
-/** Balance, plan, current period, the credits of the last 30 days, and the totals by model. */
+/** Balance with what it buys, plan, and the current month. */
 export function CreditsSection({ account, billing, usage }: CreditsProps): VNode {
+  const { balance, plan_credits: left, period_granted: granted } = account;
+  const purchase = describePurchase(balance);
   return (
-    <section class="card" aria-labelledby="credits">
-      <h2 id="credits">Credits and plan</h2>
-      <p>
-        <span class="figure">{formatNumber(account.balance)}</span> credits left
-      </p>
-      <p>{describeSubscription(billing)}</p>
-      <PeriodUsage summary={usage} />
-      {usage.history.some(({ credits }) => credits !== 0) ? (
-        <>
-          <h3 class="apart">Credits by day, last 30 days</h3>
-          <BarChart
-            title="Credits by day, last 30 days"
-            bars={usage.history.map(({ date, credits }) => ({ label: date, value: credits }))}
-            format={formatNumber}
-          />
-        </>
-      ) : null}
-      {usage.byModel.length === 0 ? null : (
-        <>
-          <h3 class="apart">By model, since the account was created</h3>
-          <UsageTable title="Model" rows={usage.byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))} />
-        </>
+    <section class="card stack" aria-labelledby="credits">
+      <h2 id="credits">Credits</h2>
+      <p class="figure">{formatNumber(balance)}</p>
+      {purchase === '' ? null : <p class="quiet">Enough for {purchase}.</p>}
+      {granted === 0 ? null : (
+        <p class="small">
+          <progress value={Math.min(left, granted)} max={granted} aria-labelledby="plan-left" />
+          <span class="quiet" id="plan-left">
+            {formatNumber(left)} of this month's {formatNumber(granted)} plan credits left
+          </span>
+        </p>
       )}
-      <div class="buttons apart">
+      <PeriodUsage summary={usage} />
+      <p>{describeSubscription(billing)}</p>
+      <div class="buttons">
         <a class={billing.plan === null ? 'button main' : 'button'} href="/account/billing/">
-          {billing.plan === null ? 'Choose a plan' : 'Buy credits or change the plan'}
-        </a>
-        <a class="button" href="/account/usage/">
-          Usage by day and model
-        </a>
-        <a class="button" href="/account/connect/">
-          Connect an assistant
+          {billing.plan === null ? 'Choose a plan' : 'Plan and billing'}
         </a>
       </div>
     </section>

@@ -4,17 +4,26 @@ import { isStaff } from '../../../../shared/domain/accounts/staffRights.ts';
 import { getBillingStatus } from '../../../../shared/domain/billing/billingStatus.ts';
 import { type BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
 import { getUsageSummary } from '../../../../shared/domain/usage/usageSummary.ts';
+import { getUsageByDay } from '../../../../shared/domain/usage/usageByDay.ts';
+import { listGenerations } from '../../../../shared/domain/generations/list.ts';
+import { USAGE_HISTORY_DAYS } from '../../../../shared/spec/limits.ts';
 import { listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { findOutcome, type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import type { Account } from '../../../../shared/tables/Account.ts';
+import { formatNumber } from '../../../web/components/formatAmount.ts';
+import { type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { RequestSamples } from '../../../web/components/requestSamples.tsx';
+import { GenerationTile, toShownGeneration } from '../../generations/pages/generationParts.tsx';
+import { LIBRARY_PATH } from '../../generations/pages/view.tsx';
+import { UsageChart } from '../../usage/pages/usage/usageChart.tsx';
 import { CreditsSection } from './credits.tsx';
 import { GettingStarted } from './gettingStarted.tsx';
 
+/** Generations that the overview shows. */
+const LATEST_MAX = 4;
+
 /** Outcomes by the code in the `checkout` parameter, with which the payment processor sends the browser back. */
-const CHECKOUT_OUTCOMES = {
-  success: ['Checkout completed', 'Thank you. Your plan and credits are updated when the payment is confirmed.'],
-  canceled: ['Checkout canceled', 'Checkout canceled. You were not charged.'],
-} as const;
+const CHECKOUT_CANCELED = ['Checkout canceled', 'Checkout canceled. You were not charged.'] as const;
 
 const PAYMENT_PENDING: Outcome = [
   'Payment not confirmed yet',
@@ -28,33 +37,74 @@ const PAYMENT_PENDING: Outcome = [
 export async function renderOverviewPage(ctx: Context, { isPaymentPending = false } = {}): Promise<void> {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
-  const [account, usage, billing, keys, applications] = await Promise.all([
+  const [account, usage, days, latest, billing, keys, applications] = await Promise.all([
     getAccount(accountId),
     getUsageSummary(accountId),
+    getUsageByDay(accountId, USAGE_HISTORY_DAYS),
+    listGenerations(accountId, 1),
     getBillingStatus(accountId),
     listActiveApiKeys(accountId),
     listConnectedApplications(accountId),
   ]);
   const children = (
     <>
-      <p class="quiet">
-        Signed in as {account.email}
-        {(await isStaff(account, caller)) ? (
-          <>
-            . <a href="/admin/">Admin dashboard</a>
-          </>
-        ) : null}
-      </p>
+      {(await isStaff(account, caller)) ? (
+        <p>
+          <a href="/admin/">Admin dashboard</a>
+        </p>
+      ) : null}
       <GettingStarted account={account} billing={billing} hasAccess={keys.length + applications.length > 0} />
-      <CreditsSection account={account} billing={billing} usage={usage} />
+      <div class="columns">
+        <CreditsSection account={account} billing={billing} usage={usage} />
+        <section class="card wider" aria-labelledby="days">
+          <div class="heading">
+            <h2 id="days">Credits by day, last {USAGE_HISTORY_DAYS} days</h2>
+            <a href="/account/usage/">Usage</a>
+          </div>
+          <UsageChart title="Credits by day" usage={days} unit="credits" empty="No credits used in these days." />
+        </section>
+      </div>
+      <section class="card" aria-labelledby="latest">
+        <div class="heading">
+          <h2 id="latest">Latest generations</h2>
+          <a href={LIBRARY_PATH}>Library</a>
+        </div>
+        {latest.items.length === 0 ? (
+          <p class="quiet">None yet. What you create with the API or an assistant appears here.</p>
+        ) : (
+          <ul class="tiles">
+            {latest.items.slice(0, LATEST_MAX).map((generation) => (
+              <GenerationTile generation={toShownGeneration(generation, false)} createdAt={generation.created_at} />
+            ))}
+          </ul>
+        )}
+      </section>
+      <section class="card" aria-labelledby="request">
+        <div class="heading">
+          <h2 id="request">Create with the API</h2>
+          <a href="/account/keys/">API keys</a>
+        </div>
+        <RequestSamples apiKey="YOUR_API_KEY" />
+        <p>
+          Or <a href="/account/connect/">connect an assistant</a>, and ask it for an image.
+        </p>
+      </section>
     </>
   );
-  const outcome = isPaymentPending ? PAYMENT_PENDING : findCheckoutOutcome(ctx.query['checkout'], billing);
-  const heading = account.first_name === '' ? 'Account' : `Hello, ${account.first_name}`;
-  sendAccountAreaPage(ctx, { current: '/account/', heading, outcome, title: outcome?.[0] ?? 'Account', children });
+  const outcome = isPaymentPending ? PAYMENT_PENDING : findCheckoutOutcome(ctx.query['checkout'], billing, account);
+  const heading = account.first_name === '' ? 'Overview' : `Hello, ${account.first_name}`;
+  await sendAccountAreaPage(ctx, {
+    current: '/account/',
+    heading,
+    outcome,
+    title: outcome?.[0] ?? 'Account',
+    children,
+  });
 }
 
-/** Finds the outcome of a checkout. Without a plan nothing was paid, whatever the address says. */
-function findCheckoutOutcome(code: unknown, { plan }: BillingStatus): Outcome | undefined {
-  return code === 'success' && plan === null ? undefined : findOutcome(CHECKOUT_OUTCOMES, code);
+/** Says what is true after a checkout. Without a plan nothing was paid, whatever the address says. */
+function findCheckoutOutcome(code: unknown, { plan }: BillingStatus, { balance }: Account): Outcome | undefined {
+  if (code === 'canceled') return CHECKOUT_CANCELED;
+  if (code !== 'success' || plan === null) return undefined;
+  return ['Payment complete', `Your ${plan.name} plan is active, and you have ${formatNumber(balance)} credits.`];
 }

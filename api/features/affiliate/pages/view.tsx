@@ -48,7 +48,7 @@ export async function renderAffiliatePage(ctx: Context, flash: PageProblem = {},
   ) : (
     <Enrollment token={token} />
   );
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: AFFILIATE_PATH, heading: 'Affiliate program', outcomes: OUTCOMES, ...flash, children },
     status,
@@ -98,7 +98,7 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
         )}
         {processor.isSimulated ? (
           <p class="hint">
-            Test mode: no payment processor is configured, so plans are free and commissions are not paid.
+            No payment processor is configured (development), so plans are free and commissions are not paid.
           </p>
         ) : (
           isPayoutEnabled && <p>Payouts are enabled.</p>

@@ -69,5 +69,9 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
       </Form>
     </section>
   );
-  sendAccountAreaPage(ctx, { current: KEYS_PATH, heading: 'API key', outcomes: OUTCOMES, ...flash, children }, status);
+  await sendAccountAreaPage(
+    ctx,
+    { current: KEYS_PATH, heading: 'API key', outcomes: OUTCOMES, ...flash, children },
+    status,
+  );
 }

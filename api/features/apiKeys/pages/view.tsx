@@ -14,6 +14,7 @@ import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form, Notice } from '../../../web/components/form.tsx';
+import { RequestSamples } from '../../../web/components/requestSamples.tsx';
 import { formatRelativeTime, formatDate } from '../../../web/components/formatTime.ts';
 import { describeKeyOptions } from '../../../web/components/keyOptions.ts';
 import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
@@ -48,6 +49,12 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
   const children = (
     <>
       {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
+      {newKey === undefined ? null : (
+        <section class="card" aria-labelledby="first-request">
+          <h2 id="first-request">Send a request with it</h2>
+          <RequestSamples apiKey={newKey.key} />
+        </section>
+      )}
       <KeysSection
         account={account}
         keys={keys}
@@ -59,7 +66,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
   );
   // The notice above says it.
   const title = newKey === undefined ? undefined : 'API key created';
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: KEYS_PATH, heading: 'API keys', outcomes: OUTCOMES, ...problem, title, children },
     status,
@@ -91,8 +98,7 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
             <li>
               <div class="what">
                 <h3>
-                  {key.name}
-                  {key.test_account_id === null ? null : <span class="tag">Test</span>}
+                  {key.name} {key.test_account_id === null ? null : <span class="tag">Test</span>}
                 </h3>
                 <span class="quiet small">
                   <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
@@ -123,7 +129,9 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
             hints={{ credit_limit: describeLimitHint(null, account.balance) }}
           />
         </details>
-        <button type="submit">Create API key</button>
+        <button type="submit" class="main">
+          Create API key
+        </button>
       </Form>
     </section>
   );

@@ -46,7 +46,7 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
     </section>
   );
   const heading = 'Spending limit';
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: APPLICATIONS_PATH, heading, problem, children },
     problem === undefined ? 200 : 400,

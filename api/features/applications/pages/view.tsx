@@ -27,7 +27,7 @@ export async function renderApplicationsPage(ctx: Context, flash: PageProblem = 
     listApplicationLimits(accountId),
   ]);
   const children = <ApplicationsSection applications={applications} limits={limits} />;
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: APPLICATIONS_PATH, heading: 'Connected applications', outcomes: OUTCOMES, ...flash, children },
     status,

@@ -14,6 +14,11 @@ const PROBLEMS: Record<string, string> = {
   no_payment_method: 'There is no payment method on file.',
 };
 
+/** Says why the service switched automatic top-ups off. */
+export function describeAutoTopupProblem(problem: string): string {
+  return PROBLEMS[problem] ?? 'The payment failed.';
+}
+
 interface AutoTopupProps {
   settings: AutoTopupSettings;
   billing: BillingStatus;
@@ -30,8 +35,8 @@ export function AutoTopupSection({ settings, billing, csrfToken }: AutoTopupProp
       </h2>
       {problem === null ? null : (
         <p class="note">
-          Automatic top-ups were switched off. {PROBLEMS[problem] ?? 'The payment failed.'} Check your payment method,
-          then switch them on again.
+          Automatic top-ups were switched off. {describeAutoTopupProblem(problem)} Check your payment method, then
+          switch them on again.
         </p>
       )}
       {billing.plan === null ? (

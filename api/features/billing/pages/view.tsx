@@ -17,6 +17,7 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TextField } from '../../../web/components/fields.tsx';
+import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { AutoTopupSection } from './autoTopup.tsx';
@@ -53,16 +54,21 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
   const csrfToken = createCsrfToken(ctx);
   const children = (
     <>
-      <SubscriptionSection billing={billing} csrfToken={csrfToken} />
-      <PlansSection current={billing.plan} csrfToken={csrfToken} />
-      <TopupSection account={account} plan={billing.plan} csrfToken={csrfToken} />
-      <GiftCodeSection csrfToken={csrfToken} />
+      {billing.plan === null ? <PlansSection current={null} csrfToken={csrfToken} /> : null}
+      <div class="columns">
+        <TopupSection account={account} plan={billing.plan} csrfToken={csrfToken} />
+        <div>
+          <SubscriptionSection billing={billing} csrfToken={csrfToken} />
+          <GiftCodeSection csrfToken={csrfToken} />
+        </div>
+      </div>
       <AutoTopupSection settings={settings} billing={billing} csrfToken={csrfToken} />
+      {billing.plan === null ? null : <PlansSection current={billing.plan} csrfToken={csrfToken} />}
       <TopupHistory topups={topups} />
       <InvoicesSection invoices={invoices} />
     </>
   );
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: BILLING_PATH, heading: 'Billing', outcomes: OUTCOMES, ...flash, children },
     status,
@@ -112,7 +118,7 @@ function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken:
       <h2 id="plans">{current === null ? 'Choose a plan' : 'Plans'}</h2>
       <p class="quiet">
         Plans are billed yearly. Credits are granted monthly. {describeTax()}{' '}
-        {processor.isSimulated ? 'Test mode: no payment processor is configured, so plans are free.' : null}
+        {processor.isSimulated ? 'No payment processor is configured (development), so plans are free.' : null}
         {current === null || processor.isSimulated ? null : CHANGE_OF_PLAN}
       </p>
       <ul class="plans">
@@ -130,12 +136,15 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
     <li class="card">
       <h3>
         {plan.name} {isCurrent ? <span class="tag">Your plan</span> : null}
-        {!isCurrent && plan.highlight ? <span class="tag">Recommended</span> : null}
+        {plan.highlight && (current === null || current.priceMonthlyCents < plan.priceMonthlyCents) ? (
+          <span class="tag">Recommended</span>
+        ) : null}
       </h3>
       <p>
         <span class="figure">{formatUsd(plan.priceMonthlyCents)}</span> a month
         <span class="hint">{formatUsd(plan.priceYearlyCents)}, billed yearly</span>
       </p>
+      <p>{describePurchase(plan.monthlyCredits)} a month</p>
       <ul class="plain">
         {plan.features.map((feature) => (
           <li>{feature.replaceAll(/\d{4,}/g, (digits) => formatNumber(Number(digits)))}</li>
@@ -177,6 +186,7 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
                   <span>
                     {formatUsd(100 * dollars)}
                     <span class="hint">{formatNumber(topupCredits(100 * dollars, plan))} credits</span>
+                    <span class="hint">{describePurchase(topupCredits(100 * dollars, plan))}</span>
                   </span>
                 </label>
               ))}

@@ -5,7 +5,7 @@ import { ConnectInstructions } from '../../../web/components/connectInstructions
 export const CONNECT_PATH = '/account/connect/';
 
 /** Shows how to connect an assistant to the MCP server. */
-export function showConnectPage(ctx: Context): void {
+export async function showConnectPage(ctx: Context): Promise<void> {
   const children = (
     <>
       <p class="quiet">
@@ -28,5 +28,5 @@ export function showConnectPage(ctx: Context): void {
       </p>
     </>
   );
-  sendAccountAreaPage(ctx, { current: CONNECT_PATH, heading: 'Connect an assistant', children });
+  await sendAccountAreaPage(ctx, { current: CONNECT_PATH, heading: 'Connect an assistant', children });
 }

@@ -3,6 +3,8 @@ import type { Generation } from '../../../../shared/tables/Generation.ts';
 import type { Context } from '../../../context.ts';
 import { type Outcomes, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TEST_QUERY } from '../../../web/components/testData.tsx';
+import { CopyText } from '../../../web/components/copyText.tsx';
+import { buildCurl } from '../../../web/components/requestSamples.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import {
@@ -30,7 +32,7 @@ const OUTCOMES = {
 export type CancelOutcome = keyof typeof OUTCOMES;
 
 /** Sends the page of one generation. While it is in progress, the script of the page updates it. */
-export function sendGenerationPage(ctx: Context, generation: Generation, isTest: boolean): void {
+export async function sendGenerationPage(ctx: Context, generation: Generation, isTest: boolean): Promise<void> {
   const shown = toShownGeneration(generation, isTest);
   const name = truncateText(shown.prompt, NAME_CHARACTERS);
   const isQueued = shown.status === 'queued';
@@ -48,14 +50,19 @@ export function sendGenerationPage(ctx: Context, generation: Generation, isTest:
       ) : null}
       <section class="card" aria-labelledby="prompt">
         <h2 id="prompt">Prompt</h2>
-        <p class="text">{shown.prompt}</p>
+        <CopyText id="prompt-text" text={shown.prompt} label="the prompt" />
+      </section>
+      <section class="card" aria-labelledby="request">
+        <h2 id="request">Request</h2>
+        <p class="quiet">Send this to create another one.</p>
+        <CopyText id="request-text" text={buildCurl('YOUR_API_KEY', toRequest(shown))} label="the request" />
       </section>
       <p>
         <a href={isTest ? `${LIBRARY_PATH}?${TEST_QUERY}` : LIBRARY_PATH}>Back to the library</a>
       </p>
     </>
   );
-  sendAccountAreaPage(ctx, {
+  await sendAccountAreaPage(ctx, {
     current: LIBRARY_PATH,
     heading: name,
     title: `Generation: ${name}`,
@@ -103,11 +110,13 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
       )}
       <dt>UUID</dt>
       <dd>
-        <code>{generation.uuid}</code>
+        <CopyText id="uuid" text={generation.uuid} label="the UUID" />
       </dd>
     </dl>
   );
 }
+
+const toRequest = ({ model, prompt, params }: ShownGeneration) => ({ model, prompt, params });
 
 function describeParams(params: object): string {
   return describePairs(

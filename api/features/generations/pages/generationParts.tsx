@@ -2,6 +2,11 @@ import type { VNode } from 'preact';
 import { isCanceledByOwner } from '../../../../shared/domain/generations/failureReasons.ts';
 import { presentGeneration } from '../../../../shared/presenters/generation.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
+import { formatCount } from '../../../web/components/formatAmount.ts';
+import { formatRelativeTime } from '../../../web/components/formatTime.ts';
+import { Icon } from '../../../web/components/icon.tsx';
+
+const TILE_CHARACTERS = 60;
 
 /** A generation as clients see it, and whether its owner has asked to cancel it. */
 export interface ShownGeneration extends ReturnType<typeof presentGeneration> {
@@ -47,10 +52,10 @@ interface PartProps {
   name: string;
 }
 
-/** The picture, or a player for the video, with its thumbnail. */
+/** The picture, or a player for the video, with its thumbnail. Without a file: what became of it. */
 export function Preview({ generation, name }: PartProps): VNode {
   const { kind, output_url: url, thumbnail_url: thumbnail } = generation;
-  if (url === null) return <div class="preview" aria-hidden="true" />;
+  if (url === null) return <NoPreview generation={generation} />;
   if (kind === 'video')
     return (
       <video class="preview" controls preload="none" poster={thumbnail ?? undefined} src={url} aria-label={name} />
@@ -59,6 +64,45 @@ export function Preview({ generation, name }: PartProps): VNode {
     <a href={url}>
       <img class="preview" src={thumbnail ?? url} alt={name} loading="lazy" />
     </a>
+  );
+}
+
+/** The status repeats what is beside the preview. */
+function NoPreview({ generation }: Pick<PartProps, 'generation'>): VNode {
+  const status = getShownStatus(generation);
+  return (
+    <span class="preview empty" aria-hidden="true">
+      <Icon name={generation.status === 'queued' ? 'clock' : generation.status === 'succeeded' ? 'play' : 'noImage'} />
+      {STATUS_TAGS[status][1]}
+    </span>
+  );
+}
+
+/** The picture, or one of the video, as part of a link that names the generation. */
+export function Poster({ generation }: Pick<PartProps, 'generation'>): VNode {
+  const { kind, output_url: url, thumbnail_url: thumbnail } = generation;
+  const picture = thumbnail ?? (kind === 'image' ? url : null);
+  if (url === null || picture === null) return <NoPreview generation={generation} />;
+  return (
+    <span class="poster">
+      <img class="preview" src={picture} alt="" loading="lazy" />
+      {kind === 'video' ? <Icon name="play" /> : null}
+    </span>
+  );
+}
+
+/** Small picture of a generation, which leads to its page. */
+export function GenerationTile({ generation, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
+  return (
+    <li>
+      <a href={`/account/library/${generation.uuid}/`}>
+        <Poster generation={generation} />
+        <span class="name">{truncateText(generation.prompt, TILE_CHARACTERS)}</span>
+      </a>
+      <span class="quiet small">
+        {formatCount(generation.credits_charged, 'credit')}, {formatRelativeTime(createdAt)}
+      </span>
+    </li>
   );
 }
 

@@ -18,7 +18,7 @@ import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
 const withLibraryErrors = showErrorsOn(async (ctx, flash, status) => {
   const { accountId } = requireCaller(ctx);
   const shown = { accountId, isTest: false, hasTestData: false };
-  sendLibraryPage(ctx, { shown, list: await listGenerations(accountId, 1), query: '' }, flash, status);
+  await sendLibraryPage(ctx, { shown, list: await listGenerations(accountId, 1), query: '' }, flash, status);
 });
 
 /** Shows one page of the account's generations, filtered by the form above them; with `?mode=test`, of its test keys. */
@@ -28,14 +28,14 @@ export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
   await loadReleasedModels();
   const filter = parseGenerationFilter(parameters);
   const list = await listGenerations(shown.accountId, parsePage(ctx), filter);
-  sendLibraryPage(ctx, { shown, list, query: buildGenerationQuery(parameters) });
+  await sendLibraryPage(ctx, { shown, list, query: buildGenerationQuery(parameters) });
 });
 
 /** Shows one generation. As a read of the API, it refreshes one that is in progress. */
 export const showGenerationPage = withLibraryErrors(async (ctx) => {
   const { accountId, isTest } = await findShownAccount(ctx);
   const caller = { ...requireCaller(ctx), accountId, isTest };
-  sendGenerationPage(ctx, await readGeneration(caller, parseUuidParam(ctx)), isTest);
+  await sendGenerationPage(ctx, await readGeneration(caller, parseUuidParam(ctx)), isTest);
 });
 
 export const deleteFromLibrary = defineAccountAction({

@@ -13,7 +13,7 @@ import { formatDateTime } from '../../../web/components/formatTime.ts';
 import {
   GenerationActions,
   getShownError,
-  Preview,
+  Poster,
   type ShownGeneration,
   StatusTag,
   toShownGeneration,
@@ -46,12 +46,12 @@ interface ShownLibrary {
 }
 
 /** Sends one page of the library. Generations in progress are updated by the script of the page. */
-export function sendLibraryPage(
+export async function sendLibraryPage(
   ctx: Context,
   { shown, list, query }: ShownLibrary,
   flash: PageProblem = {},
   status = 200,
-): void {
+): Promise<void> {
   const queued = list.items.filter((generation) => generation.status === 'queued').length;
   const children = (
     <>
@@ -80,7 +80,7 @@ export function sendLibraryPage(
       )}
     </>
   );
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     {
       current: LIBRARY_PATH,
@@ -88,7 +88,6 @@ export function sendLibraryPage(
       outcomes: OUTCOMES,
       ...flash,
       children,
-      isWide: true,
       hasMedia: true,
     },
     status,
@@ -122,12 +121,10 @@ function GenerationCard({ generation: shown, createdAt }: { generation: ShownGen
   const name = truncateText(shown.prompt, LABEL_CHARACTERS);
   return (
     <li class="card" id={`generation-${shown.uuid}`} data-live={isQueued ? 'element' : undefined}>
-      <Preview generation={shown} name={name} />
-      <p class="prompt">
-        <a href={`${LIBRARY_PATH}${shown.uuid}/${shown.isTest ? `?${TEST_QUERY}` : ''}`}>
-          {truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}
-        </a>
-      </p>
+      <a href={`${LIBRARY_PATH}${shown.uuid}/${shown.isTest ? `?${TEST_QUERY}` : ''}`}>
+        <Poster generation={shown} />
+        <span class="prompt">{truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}</span>
+      </a>
       <p class="quiet small">
         <StatusTag generation={shown} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
         {formatDateTime(createdAt)}

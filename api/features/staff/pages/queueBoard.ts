@@ -29,7 +29,7 @@ const EXTERNAL_STYLESHEET = /<link href="https:[^>]*>/g;
 
 /** Visible link back to the dashboard: the board hides its own links behind an icon. */
 const BACK_LINK =
-  '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#1f5f8b;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the admin dashboard</a>';
+  '<a href="/admin/" style="position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.5rem .9rem;border-radius:.55rem;background:#2f5bea;color:#fff;font:550 .9rem system-ui,sans-serif;text-decoration:none">Back to the admin dashboard</a>';
 
 /**
  * Serves the queue dashboard to staff. It is a third-party application with its own pages, files and API below its

@@ -64,7 +64,7 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
   );
   const title = shownSecret?.[0];
   const heading = 'Events of single generations';
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: WEBHOOKS_PATH, heading, outcomes: OUTCOMES, ...problem, title, children },
     status,

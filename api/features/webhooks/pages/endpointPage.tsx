@@ -70,7 +70,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
     </>
   );
   const title = newSecret === undefined ? undefined : 'Secret rotated';
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: WEBHOOKS_PATH, heading: name, outcomes: OUTCOMES, ...problem, title, children },
     status,

@@ -61,7 +61,7 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
   );
   // The notice above says it.
   const title = created === undefined ? undefined : 'Webhook endpoint added';
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     { current: WEBHOOKS_PATH, heading: 'Webhooks', outcomes: OUTCOMES, ...problem, title, children },
     status,

@@ -22,7 +22,7 @@ async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, st
   const settings = await getNotificationSettings(requireCaller(ctx).accountId);
   const children = <NotificationsForm settings={settings} csrfToken={createCsrfToken(ctx)} />;
   const page = { current: SETTINGS_PATH, heading: 'Notifications', outcomes: OUTCOMES, ...flash, children } as const;
-  sendAccountAreaPage(ctx, page, status);
+  await sendAccountAreaPage(ctx, page, status);
 }
 
 export async function showNotificationsPage(ctx: Context): Promise<void> {

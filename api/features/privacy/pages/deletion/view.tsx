@@ -39,7 +39,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
       </section>
     </>
   );
-  sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Delete account', ...flash, children }, status);
+  await sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Delete account', ...flash, children }, status);
 }
 
 function Consequences({ balance, inFlight, activeKeys, subscription, commissions }: DeletionSummary): VNode {

@@ -38,7 +38,7 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
       )}
     </section>
   );
-  sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Download your data', ...flash, children }, status);
+  await sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Download your data', ...flash, children }, status);
 }
 
 /** Sends all data of the account as a JSON file, in batches, so that its size does not matter. */

@@ -52,7 +52,7 @@ export async function showSecurityLogPage(ctx: Context): Promise<void> {
       )}
     </>
   );
-  sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Security log', children });
+  await sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Security log', children });
 }
 
 /** @throws ServiceError validation_error */

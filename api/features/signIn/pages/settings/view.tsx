@@ -32,7 +32,7 @@ export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, 
       <PrivacySection />
     </>
   );
-  sendAccountAreaPage(
+  await sendAccountAreaPage(
     ctx,
     {
       current: SETTINGS_PATH,

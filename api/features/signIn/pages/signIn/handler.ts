@@ -10,15 +10,10 @@ import { readSignInState, ensureSignInState } from '../../../../pipeline/cookies
 import { readReferralCookie } from '../../../../pipeline/cookies/referralCookie.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { startWebSession } from '../../../../pipeline/cookies/sessionCookie.ts';
-import { ACCOUNT_PATH, sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
+import { sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { buildLinkProblemPath, parseProviderParam } from '../settings/signInMethodHandlers.tsx';
 import { isSignInProblem, sendSignInPage } from './view.tsx';
-
-/** Redirects the root to the account page. */
-export function redirectToAccount(ctx: Context): void {
-  seeOther(ctx, ACCOUNT_PATH);
-}
 
 /** Shows the sign-in page. Visitors with a session are redirected to where they wanted to go. */
 export function showSignInPage(ctx: Context): void {

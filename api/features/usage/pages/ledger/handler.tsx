@@ -7,8 +7,14 @@ import { sendLedgerCsv } from '../../ledgerCsv.ts';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { sendLedgerPage } from './view.tsx';
 
-const withLedgerErrors = showErrorsOn(async (ctx, flash, status) =>
-  sendLedgerPage(ctx, { list: await listLedgerEntries(requireCaller(ctx).accountId, 1), query: '' }, flash, status),
+const withLedgerErrors = showErrorsOn(
+  async (ctx, flash, status) =>
+    await sendLedgerPage(
+      ctx,
+      { list: await listLedgerEntries(requireCaller(ctx).accountId, 1), query: '' },
+      flash,
+      status,
+    ),
 );
 
 /** Shows one page of the credit ledger, filtered by the form above it. */
@@ -16,7 +22,7 @@ export const showLedgerPage = withLedgerErrors(async (ctx: Context) => {
   const parameters = dropEmptyFields(ctx.query);
   const filter = parseLedgerFilter(parameters);
   const list = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx), filter);
-  sendLedgerPage(ctx, { list, query: buildLedgerQuery(parameters) });
+  await sendLedgerPage(ctx, { list, query: buildLedgerQuery(parameters) });
 });
 
 /** Sends the matching entries of the ledger as a CSV file. */

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { ListedEntry } from '../../../../../shared/domain/credits/listFilteredLedger.ts';
 import type { ListPage } from '../../../../../shared/lib/pagination.ts';
 import type { LedgerEntryType } from '../../../../../shared/spec/states.ts';
@@ -34,12 +34,12 @@ interface ShownLedger {
 }
 
 /** Sends one page of the ledger, with a link to the same entries as a file. */
-export function sendLedgerPage(
+export async function sendLedgerPage(
   ctx: Context,
   { list, query }: ShownLedger,
   flash: PageProblem = {},
   status = 200,
-): void {
+): Promise<void> {
   const children = (
     <>
       <p class="quiet">Every change of your balance, newest first. Times are in UTC.</p>
@@ -58,7 +58,7 @@ export function sendLedgerPage(
       </p>
     </>
   );
-  sendAccountAreaPage(ctx, { current: LEDGER_PATH, heading: 'Ledger', ...flash, children }, status);
+  await sendAccountAreaPage(ctx, { current: LEDGER_PATH, heading: 'Credit history', ...flash, children }, status);
 }
 
 function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string): string {
@@ -68,16 +68,21 @@ function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string)
     : 'No entries match these filters.';
 }
 
+/** The description, which leads to the generation if there is one. */
+function describeEntry({ description, generation_uuid: uuid }: ListedEntry): ComponentChildren {
+  return uuid === null ? description : <a href={`/account/library/${uuid}/`}>{description}</a>;
+}
+
 function EntryTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
   return (
     <Table
-      label="Ledger"
+      label="Credit history"
       columns={['Date', 'Type', 'Description', 'Credits', 'Balance']}
       numeric={['Credits', 'Balance']}
       rows={entries.map((entry) => [
         formatShortDateTime(entry.created_at),
         TYPE_CHOICES[entry.entry_type],
-        entry.description,
+        describeEntry(entry),
         formatChange(entry.amount),
         formatNumber(entry.balance_after),
       ])}

@@ -1,0 +1,117 @@
+import type { VNode } from 'preact';
+import type { ModelWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
+import { getCatalog } from '../../../../shared/lib/catalog/catalog.ts';
+import type { Plan } from '../../../../shared/spec/plans.ts';
+import { describePurchase } from '../../../web/components/describePurchase.ts';
+import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { Icon } from '../../../web/components/icon.tsx';
+
+/** Plans that can be chosen. */
+export const listOfferedPlans = () => getCatalog().plans.filter(({ hidden }) => !hidden);
+
+/** Cards of the models with what a generation costs, in credits and in money. */
+export function ModelCards({ models }: { models: readonly ModelWithStatus[] }): VNode {
+  return (
+    <ul class="gallery">
+      {models.map((model) => (
+        <li class="card">
+          <h3>
+            <Icon name={model.kind === 'video' ? 'play' : 'images'} /> {model.name}{' '}
+            {model.status === 'online' ? null : <span class="tag warn">{model.status}</span>}
+          </h3>
+          <p class="quiet">{model.description}</p>
+          <p>
+            <strong>{describeCredits(model)}</strong>
+            <span class="hint">{describeMoney(model)}</span>
+          </p>
+          <p class="small">
+            <code>{model.slug}</code>
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Rows of a model's parameters with the values that they accept. */
+export function ParamList({ model }: { model: ModelWithStatus }): VNode {
+  return (
+    <dl>
+      {Object.entries(model.definition.params).map(([name, param]) => (
+        <>
+          <dt>
+            <code>{name}</code>
+          </dt>
+          <dd>
+            {param.enum?.join(', ') ?? describeRange(param)}
+            {param.default === undefined ? null : <span class="quiet">, default {String(param.default)}</span>}
+          </dd>
+        </>
+      ))}
+      {Object.entries(model.inputs).map(([name, { max }]) => (
+        <>
+          <dt>
+            <code>{name}</code>
+          </dt>
+          <dd>{max === 1 ? 'an image' : `up to ${max} images`}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+function describeRange({ type, minimum, maximum }: { type?: string; minimum?: number; maximum?: number }): string {
+  if (type === 'boolean') return 'true or false';
+  if (type === 'string') return 'text';
+  return [`a ${type === 'integer' ? 'whole ' : ''}number`, describeLimits(minimum, maximum)].join('');
+}
+
+function describeLimits(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` from ${minimum}`;
+  return maximum === undefined ? '' : ` up to ${maximum}`;
+}
+
+function describeCredits({ creditsBase: least, creditsMax: most, kind }: ModelWithStatus): string {
+  const range = least === most ? formatNumber(least) : `${formatNumber(least)} to ${formatNumber(most)}`;
+  return `${range} credits ${kind === 'image' ? 'an image' : 'a video'}`;
+}
+
+/** Price of the cheapest generation at the rate of the recommended plan. */
+function describeMoney({ creditsBase }: ModelWithStatus): string | null {
+  const plans = listOfferedPlans();
+  const plan = plans.find(({ highlight }) => highlight) ?? plans[0];
+  if (plan === undefined) return null;
+  return `from ${formatUsd(Math.round((creditsBase * plan.priceMonthlyCents) / plan.monthlyCredits))} on ${plan.name}`;
+}
+
+/** Cards of the plans with what a month of each buys. */
+export function PlanCards({ plans }: { plans: readonly Plan[] }): VNode {
+  return (
+    <ul class="plans">
+      {plans.map((plan) => (
+        <li class={plan.highlight ? 'card best' : 'card'}>
+          <h3>
+            {plan.name} {plan.highlight ? <span class="tag">Recommended</span> : null}
+          </h3>
+          <p>
+            <span class="figure">{formatUsd(plan.priceMonthlyCents)}</span> a month
+            <span class="hint">{formatUsd(plan.priceYearlyCents)}, billed yearly</span>
+          </p>
+          <ul class="plain">
+            <li>
+              <strong>{formatNumber(plan.monthlyCredits)} credits</strong> every month
+            </li>
+            <li>{describePurchase(plan.monthlyCredits)}</li>
+            <li>{plan.parallelLimit} generations at a time</li>
+          </ul>
+          <form action="/account/billing/">
+            <button type="submit" class={plan.highlight ? 'main wide' : 'wide'}>
+              Choose {plan.name}
+            </button>
+          </form>
+        </li>
+      ))}
+    </ul>
+  );
+}
