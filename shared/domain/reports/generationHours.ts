@@ -5,7 +5,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { firstUuidAt } from '../../lib/uuid.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
 import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 import { GENERATION_SUMS } from './sums.ts';
@@ -20,8 +20,6 @@ import { GENERATION_SUMS } from './sums.ts';
 const INTERVAL_MS = MINUTE_MS;
 /** Time after which no charge of an hour can still be committed, unless its commit waited for a standby for as long. */
 const COMMIT_GRACE_MS = 15 * MINUTE_MS;
-/** After this time an hour is final even if a generation of it never ended. */
-const FINAL_AFTER_MS = 3 * DAY_MS;
 /** Time that one statement sums: an hour of a busy service would exceed the statement timeout. */
 const SLICE_MS = 5 * MINUTE_MS;
 /** Hours of one run: after an upgrade, the history is summed in several runs. */
@@ -144,8 +142,7 @@ async function sumHour(hour: Date, at: Date): Promise<'final' | 'open' | 'busy'>
     for (let since = hour; since < until && since <= at; since = addMilliseconds(since, SLICE_MS))
       await sumSlice(transaction, hour, since);
     const ageMs = at.getTime() - until.getTime();
-    const isFinal = ageMs >= FINAL_AFTER_MS || (ageMs >= COMMIT_GRACE_MS && progress?.is_found === false);
-    return isFinal ? 'final' : 'open';
+    return ageMs >= COMMIT_GRACE_MS && progress?.is_found === false ? 'final' : 'open';
   });
 }
 
