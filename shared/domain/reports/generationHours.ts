@@ -11,9 +11,9 @@ import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/fai
 import { GENERATION_SUMS } from './sums.ts';
 
 /**
- * Hourly sums of generations for the reports, by the hour of creation. A worker sums the hours that may still change
- * once a minute: those since the first one with a generation in progress. All other hours are final, so the cost
- * depends on the traffic of about an hour, not on the history.
+ * Hourly sums of generations for the staff metrics and the reports, by the hour of creation. A worker sums the hours
+ * that may still change once a minute: those since the first one with a generation in progress. All other hours are
+ * final, so the cost depends on the traffic of about an hour, not on the history.
  */
 
 /** The sums are at most about this old while a worker runs. */
@@ -127,6 +127,16 @@ export async function sumGenerationHours(): Promise<void> {
   const isComplete = hour > at;
   // Until the history is summed, the next run continues at once.
   await runStatement(WRITE_PROGRESS, { finishedUntil, summedAt: isComplete ? at : new Date(0) });
+}
+
+/**
+ * Returns the end of the hours whose sums are final, and the uuid from which later generations are found. A statement
+ * that reads both counts each generation once, even if more hours become final meanwhile.
+ */
+export async function readFinalHours(): Promise<{ finishedUntil: Date; first: string }> {
+  const [progress] = await runStatement<{ finished_until: Date }>(READ_PROGRESS, {});
+  const finishedUntil = progress?.finished_until ?? new Date(0);
+  return { finishedUntil, first: firstUuidAt(finishedUntil) };
 }
 
 /** @returns `busy` if another worker sums, which is left to finish. */
