@@ -16,7 +16,6 @@ import { dispatchEvents } from '../shared/domain/webhooks/dispatchEvents.ts';
 import { deliverWebhooks } from '../shared/domain/webhooks/deliverWebhooks.ts';
 import { checkModelHealth } from '../shared/domain/generations/execution/healthCheck.ts';
 import { sumGenerationHours } from '../shared/domain/reports/generationHours.ts';
-import { rollUpMetrics } from '../shared/domain/platform/metricsRollup.ts';
 import { dispatchGenerations } from '../shared/domain/generations/execution/dispatch.ts';
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
@@ -54,7 +53,7 @@ export const createProcessors = (): Processors => ({
   'payments.reconcile': singleFlight(reconcilePayments),
   'payouts.run': singleFlight(runPayouts),
   'creditPeriods.renew': async () => void (await renewDueCreditPeriods()),
-  'metrics.rollup': singleFlight(() => runSteps([rollUpMetrics, sumGenerationHours])),
+  'generationHours.sum': singleFlight(sumGenerationHours),
   'events.dispatch': () => dispatchEvents(),
   'webhooks.deliver': () => deliverWebhooks(),
   'emails.send': singleFlight(sendEmails),

@@ -112,14 +112,25 @@ const TOTALS = `
   INSERT INTO usage_totals (account_id, model, credits, generations)
   SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2`;
 
-/** The increments of the platform-wide sums, as the workers roll them up. */
-const ROLLUP = `
-  WITH gained AS (DELETE FROM metric_deltas RETURNING *), days AS (
-    INSERT INTO metric_days (day, metric, label, count, amount)
-    SELECT day, metric, label, sum(count), sum(amount) FROM gained WHERE day IS NOT NULL GROUP BY 1, 2, 3
-  )
-  INSERT INTO metric_totals (metric, label, count, amount)
-  SELECT metric, label, sum(count), sum(amount) FROM gained GROUP BY 1, 2`;
+/**
+ * Sums of every hour and model until now, as the worker writes them for a service in use: their number depends on the
+ * time and not on the generations.
+ */
+const HOURS = `
+  INSERT INTO report_progress (is_current, finished_until, summed_at)
+  VALUES (true, date_trunc('hour', now(), 'UTC'), now());
+  INSERT INTO generation_hours (hour, model, upstream, upstream_model, plan, generations, succeeded, failed, plan_credits, topup_credits,
+                                refunded_credits, plan_revenue_cents, topup_revenue_cents, commission_cents,
+                                provider_cost_cents, timed, latency_ms_sum, latency_ms_max)
+  SELECT hour, model, 'fal', 'bench', 'studio', sum(made), sum(made), 0, sum(credits), 0, 0, 2.5 * sum(credits), 0, 0, 0,
+         sum(made), 20000 * sum(made), 20000
+    FROM (SELECT date_trunc('hour', created_at, 'UTC') AS hour, model, count(*) AS made, sum(credits_charged) AS credits
+            FROM generations GROUP BY 1, 2
+           UNION ALL
+          SELECT hour, model, 0, 0
+            FROM report_progress, unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model,
+                 generate_series(finished_until - interval '300 days', finished_until, interval '1 hour') AS hour) sums
+   WHERE hour < (SELECT finished_until FROM report_progress) GROUP BY 1, 2`;
 
 /** Stays fresh for the whole run, since there may be no worker to probe. */
 const HEALTH = `
@@ -137,7 +148,7 @@ export async function seedDatabase(
            ${ledgerHistory}::bigint AS history
       FROM generate_series(1, ${accounts}) AS id
      UNION ALL SELECT ${SPARE_ACCOUNT}, 0, ${ledgerHistory}`);
-  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, ROLLUP, HEALTH])
+  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, HOURS, HEALTH])
     await client.query(sql);
   await client.query('DROP TABLE bench_accounts');
   if (ledgerHistory > 0) await writeLedgerHistory(client, ledgerHistory);

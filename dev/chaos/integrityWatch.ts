@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { checkInvariants, type Violation } from '../../shared/domain/integrity/index.ts';
+import { isCausedByMove } from './clockWatch.ts';
 import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
 import { findWronglyCancelled } from './compareUpstream.ts';
 import { findWrongWindows } from './compareWindows.ts';
@@ -81,7 +82,9 @@ async function runChecks(
       ...(await compareAutoTopups(store, client)),
       ...(await findWrongWindows(client)),
       ...(await findUnmoderated(environment.moderation, client)),
-      ...(await checkInvariants(client, { isDrained: false, now: environment.now() })),
+      ...(await checkInvariants(client, { isDrained: false, now: environment.now() })).filter(
+        (violation) => !isCausedByMove(violation),
+      ),
     ];
   } catch (error) {
     // Errors are expected only from a database that is down, paused, full or starting.

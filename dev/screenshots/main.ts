@@ -203,22 +203,33 @@ async function reviewPages(browser: Browser, reviews: Review[], target: string):
 }
 
 /**
- * Adds 29 days of staff metrics, scaled from today's, so that the charts show a month. Waits for the rollup of today's
- * first. Columns are addressed by position.
+ * Adds 29 days before today, so that the charts of the staff metrics show a month: accounts with a subscription, and the
+ * sums of their generations, scaled from today's. Waits until the worker has made the hours before today final.
  */
 async function addDemoHistory(): Promise<void> {
   const client = await connectTo(findLocalService(folder)!.environment['DATABASE_URL'] as string);
   try {
-    await waitUntil(async () => {
-      const { rows } = await client.query<{ open: boolean }>('SELECT EXISTS (SELECT 1 FROM metric_deltas) AS open');
-      return rows[0]?.open === false;
-    }, START_TIMEOUT_MS);
-    await client.query(
-      `INSERT INTO metric_deltas
-       SELECT today.metric, today.label, today.day - n, round(today.quantity * scale), round(today.amount * scale)
-         FROM metric_days AS today (day, metric, label, quantity, amount), generate_series(1, 29) AS n,
-              LATERAL (SELECT (1 - n / 45.0) * (0.5 + (n * 7 % 11) / 15.0) AS scale) AS scales`,
-    );
+    await waitUntil(async () => (await client.query('SELECT FROM report_progress')).rowCount === 1, START_TIMEOUT_MS);
+    await client.query(`
+      CREATE TEMPORARY TABLE demo_days AS
+      SELECT n * interval '1 day' AS age, (1 - n / 45.0) * (0.5 + (n * 7 % 11) / 15.0) AS scale FROM generate_series(1, 29) AS n;
+      WITH made AS (
+        INSERT INTO accounts (uuid, email, social_provider, onboarding_step, created_at)
+        SELECT gen_random_uuid(), gen_random_uuid() || '@example.com', 'dev', 'complete', now() - age
+          FROM demo_days, generate_series(1, round(${CUSTOMERS.length} * scale)::int)
+        RETURNING id, created_at
+      )
+      INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, created_at, started_at, activated_at,
+                                 current_period_end, paid_until)
+      SELECT gen_random_uuid(), id, (ARRAY['pro', 'studio', 'lite', 'starter'])[1 + id % 4], 'canceled', 'simulated', created_at,
+             created_at, created_at, created_at, created_at FROM made;
+      INSERT INTO generation_hours (hour, model, upstream, upstream_model, plan, generations, succeeded, failed, plan_credits,
+                                    topup_credits, refunded_credits, plan_revenue_cents, topup_revenue_cents,
+                                    commission_cents, provider_cost_cents, timed, latency_ms_sum, latency_ms_max)
+      SELECT date_trunc('hour', now()) - age, model, '', '', '', round(made * scale), round(made * scale), 0, round(credits * scale), 0, 0,
+             0, 0, 0, round(cents * scale), 0, 0, 0
+        FROM demo_days, (SELECT model, count(*) AS made, sum(credits_charged) AS credits,
+                                coalesce(sum(provider_cost_cents), 0) AS cents FROM generations GROUP BY 1) today`);
   } finally {
     await client.end();
   }

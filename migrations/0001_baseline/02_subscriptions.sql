@@ -43,6 +43,10 @@ CREATE INDEX subscriptions_account_id_idx ON subscriptions (account_id, id);
 CREATE INDEX subscriptions_current_period_end_idx ON subscriptions (current_period_end)
   WHERE status IN ('active', 'past_due');
 CREATE INDEX subscriptions_past_due_since_idx ON subscriptions (past_due_since) WHERE status = 'past_due';
+-- The staff metrics and reports count live subscriptions, and those that started and ended in a range.
+CREATE INDEX subscriptions_live_plan_idx ON subscriptions (plan_slug, cancel_at_period_end)
+  WHERE status IN ('active', 'past_due');
+CREATE INDEX subscriptions_activated_at_idx ON subscriptions (activated_at, plan_slug) WHERE activated_at IS NOT NULL;
 CREATE INDEX subscriptions_ended_at_idx ON subscriptions (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX subscriptions_refunded_upgrade_idx ON subscriptions (id) WHERE refunded_upgrade IS NOT NULL;
 CREATE INDEX subscriptions_synced_at_idx ON subscriptions (synced_at) WHERE stripe_subscription_id IS NOT NULL;

@@ -100,6 +100,8 @@ CREATE INDEX generations_oauth_client_idx ON generations (account_id, oauth_clie
   WHERE oauth_client_id IS NOT NULL;
 -- Test generations are few, and are found by age to be deleted.
 CREATE INDEX generations_test_idx ON generations (uuid) WHERE is_test AND deleted_at IS NULL;
+-- Refunds by staff are few. The staff metrics subtract them from the hourly sums.
+CREATE INDEX generations_refunded_idx ON generations (uuid) WHERE refunded_at IS NOT NULL;
 CREATE INDEX generations_purge_idx ON generations (deleted_at) WHERE deleted_at IS NOT NULL AND purged_at IS NULL;
 
 -- Deleted generations per block of 256^level numbers. A page at some distance from the newest generation is found from

@@ -9,6 +9,7 @@ import type { DomainFeature, PruneJob } from './feature.ts';
 import { GENERATIONS } from './generations/feature.ts';
 import { OAUTH } from './oauth/feature.ts';
 import { PLATFORM } from './platform/feature.ts';
+import { REPORT_SUMS } from './reports/feature.ts';
 import { SIGN_IN } from './signIn/feature.ts';
 import { SPENDING_LIMITS } from './spendingLimits/feature.ts';
 import { UPLOADS } from './uploads/feature.ts';
@@ -34,6 +35,7 @@ const FEATURES: readonly DomainFeature[] = [
   EMAILS,
   USAGE,
   PLATFORM,
+  REPORT_SUMS,
   AUDIT,
   ADJUSTMENTS,
 ];

@@ -140,8 +140,8 @@ export const JOBS = {
   'apiKeys.expire': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Deletes each hour what subjects list for it, such as expired sessions and old security events. */
   'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Adds the metric deltas to the platform-wide totals, and once a minute updates the hourly sums of the reports. */
-  'metrics.rollup': {
+  /** Updates once a minute the hourly sums of the staff metrics and reports. */
+  'generationHours.sum': {
     queue: 'maintenance',
     payload: EmptyPayload,
     attempts: 1,

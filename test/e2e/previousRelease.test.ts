@@ -28,7 +28,7 @@ const ADDITIONS = {
     ALTER TABLE generations ADD COLUMN expanded text;
     ALTER TABLE accounts ADD COLUMN expanded integer NOT NULL DEFAULT 0;
     ALTER TABLE ledger_entries ADD COLUMN expanded text;
-    ALTER TABLE metric_deltas ADD COLUMN expanded text;
+    ALTER TABLE generation_hours ADD COLUMN expanded text;
     CREATE TABLE expanded (account_id bigint PRIMARY KEY REFERENCES accounts (id));
   `),
   // The indexes of a migration are built before its changes, so one on a new column needs a migration of its own.

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { getStaffMetrics } from '../../shared/domain/reports/staffMetrics.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { getPageWithForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -6,6 +7,8 @@ import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBro
 
 const getOnboardingStep = async (customer: TestCustomer): Promise<string> =>
   (await customer.requestWithSession('GET', '/authentication/me/')).body.user.onboarding_step;
+
+const countCompletedInMetrics = async (): Promise<number> => (await getStaffMetrics()).users.onboarding.complete;
 
 describe('account pages with a payment processor', () => {
   let billing: BillingService;
@@ -21,17 +24,8 @@ describe('account pages with a payment processor', () => {
     return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields });
   };
 
-  const completedInMetrics = async (): Promise<number> => {
-    const [row] = await billing.service.sql(
-      `SELECT coalesce(sum(count), 0)::int AS count FROM
-         (SELECT count FROM metric_totals WHERE (metric, label) = ('accounts', 'complete')
-          UNION ALL SELECT count FROM metric_deltas WHERE (metric, label) = ('accounts', 'complete')) sums`,
-    );
-    return row.count;
-  };
-
   it('completes the onboarding when the webhook starts the subscription', async () => {
-    const before = await completedInMetrics();
+    const before = await countCompletedInMetrics();
     const customer = await billing.createCustomer(null);
     const visitor = createBrowserFor(customer);
     await sendForm(visitor, '/account/profile/', { first_name: 'Ada' });
@@ -41,7 +35,7 @@ describe('account pages with a payment processor', () => {
     billing.stripe.completeCheckout(url.replaceAll('&amp;', '&'));
     await billing.drained();
     expect(await getOnboardingStep(customer)).to.equal('complete');
-    expect(await completedInMetrics()).to.equal(before + 1);
+    expect(await countCompletedInMetrics()).to.equal(before + 1);
   });
 
   it('waits for a payment that is not confirmed yet, without offering to subscribe again', async () => {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type TestCustomer, createCustomer } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { sumGenerationHours } from '../../shared/domain/reports/generationHours.ts';
+import { runAdmin } from '../harness/adminCommand.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, expectTimestamp } from '../harness/errorEnvelope.ts';
 
 const PATH = '/api/admin/metrics/';
@@ -28,13 +31,13 @@ const RAW = `
              'signups', (SELECT count(*) FROM accounts WHERE (created_at AT TIME ZONE 'UTC')::date = d),
              'new_subscriptions', (SELECT count(*) FROM subscriptions WHERE (activated_at AT TIME ZONE 'UTC')::date = d),
              'credits_used', (SELECT coalesce(sum(credits_charged), 0) FROM generations
-                               WHERE status <> 'failed' AND (created_at AT TIME ZONE 'UTC')::date = d),
+                               WHERE status <> 'failed' AND refunded_at IS NULL AND (created_at AT TIME ZONE 'UTC')::date = d),
              'provider_cost_cents', (SELECT coalesce(round(sum(provider_cost_cents)), 0) FROM generations
                                WHERE (created_at AT TIME ZONE 'UTC')::date = d)) ORDER BY d)
             FROM lately, generate_series(since, since + 29, '1 day') AS d) AS daily,
          (SELECT json_agg(json_build_object('model', name,
              'generations', (SELECT count(*) FROM generations WHERE model = slug),
-             'credits', (SELECT coalesce(sum(credits_charged), 0) FROM generations WHERE model = slug AND status <> 'failed'),
+             'credits', (SELECT coalesce(sum(credits_charged), 0) FROM generations WHERE model = slug AND status <> 'failed' AND refunded_at IS NULL),
              'provider_cost_cents', (SELECT coalesce(round(sum(provider_cost_cents)), 0) FROM generations WHERE model = slug)))
             FROM (VALUES ('vidmodel-video', 'Video model'), ('imgmodel-2', 'Image model')) m (slug, name)) AS by_model`;
 
@@ -83,9 +86,16 @@ describe('staff metrics', () => {
     return body;
   };
 
-  /** Counts deltas that are not rolled up yet. */
-  const waiting = async (): Promise<number> =>
-    (await service.sql('SELECT count(*)::int AS rows FROM metric_deltas'))[0].rows;
+  /** Sums all hours again, instead of those that may change after a minute. */
+  const sumAllHours = async () => {
+    await service.sql('DELETE FROM report_progress');
+    await sumGenerationHours();
+    const [{ finalHours }] = await service.sql(
+      `SELECT count(*)::int AS "finalHours" FROM generation_hours
+        WHERE hour < (SELECT finished_until FROM report_progress)`,
+    );
+    return finalHours as number;
+  };
 
   describe('access', () => {
     it('is rejected with 401 without a credential or with an unknown one', async () => {
@@ -178,42 +188,40 @@ describe('staff metrics', () => {
     });
   });
 
-  describe('the sums', () => {
-    it('configure vacuum of the deltas by a fixed number of dead rows', async () => {
-      const [{ options }] = await service.sql(
-        `SELECT reloptions AS options FROM pg_class WHERE relname = 'metric_deltas'`,
-      );
-      expect(options).to.include.members(['autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=200']);
-    });
-
-    it('are rolled up by the workers without changing the metrics', async () => {
-      const { generated_at: _, ...before } = await metrics();
-      await eventually('all gains are folded', async () => (await waiting()) === 0);
-      const { generated_at: __, ...after } = await metrics();
-      expect(after).to.deep.equal(before);
-    });
-
-    it('count everything once while workers die, others roll up, and creates continue', async () => {
-      const customer = await createCustomer(service.baseUrl, 'studio');
+  describe('the hours', () => {
+    it('do not change the metrics when they become final', async () => {
       for (const worker of service.workers.splice(0)) await worker.kill();
-      await service.sql(
-        `INSERT INTO accounts (uuid, email, social_provider, created_at)
-         SELECT gen_random_uuid(), 'many-' || n || '@example.com', 'dev', now() - n % 20 * interval '1 day'
-           FROM generate_series(1, 25000) AS n`,
+      const customer = await service.createCustomer('studio');
+      await seedImages(service, customer, 5, 3);
+      await seedImages(service, customer, 3, 400);
+      await service.sql('DELETE FROM report_progress');
+      const before = await expectRaw();
+      expect(await sumAllHours()).to.equal(2);
+      service.fabricated.delete('final-hours-match-generations');
+      await customer.createImage();
+      const after = await expectRaw();
+      expect(after.by_model[1].generations).to.equal(before.by_model[1].generations + 1);
+      await completeAllGenerations(service, customer);
+      await Promise.all([sumAllHours(), expectRaw(), expectRaw(), expectRaw()]);
+    });
+
+    it('are corrected by the refunds of staff', async () => {
+      const [{ uuid, created_at: createdAt }] = await service.sql(
+        `SELECT uuid, created_at FROM generations WHERE created_at < now() - interval '2 days' ORDER BY created_at DESC LIMIT 1`,
       );
-      // Several batches, so that some are left when this worker dies.
-      const doomed = await service.startWorker();
-      await eventually('some gains are folded', async () => (await waiting()) < 25_000);
-      await doomed.kill();
-      const [image, video] = await Promise.all([
-        customer.createImage(),
-        customer.createVideo(),
-        service.startWorker(),
-        service.startWorker(),
-      ]);
-      // Generations count when they end, so none may end between the two sums that are compared.
-      await Promise.all([image, video].map(({ uuid }) => customer.waitForEnd(uuid)));
-      await eventually('all gains are folded', async () => (await waiting()) === 0);
+      const before = await metrics();
+      const { status, out } = await runAdmin(
+        ['refund-generation', uuid, '--reason', 'goodwill', '--apply'],
+        service.env,
+      );
+      expect(status, out).to.equal(0);
+      const after = await expectRaw();
+      const day = createdAt.toISOString().slice(0, 10);
+      const readCredits = (body: typeof after) =>
+        body.daily.find(({ date }: { date: string }) => date === day).credits_used;
+      expect(readCredits(after)).to.equal(readCredits(before) - 1);
+      expect(after.by_model[1].credits).to.equal(before.by_model[1].credits - 1);
+      await sumAllHours();
       await expectRaw();
     });
   });

@@ -204,12 +204,18 @@ describe('staff pages', () => {
       expect((await staff.request('POST', '/api/billing/topup/', { body: { amount_cents: 12_300 } })).status).to.equal(
         200,
       );
-      await service.sql(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', current_date - 90, 4000, 32000)`);
-      await service.sql(`INSERT INTO metric_deltas VALUES ('cost', 'imgmodel-2', current_date - 90, 4000, 5540000)`);
+      await eventually('an hour is final', async () => (await service.sql('SELECT 1 FROM report_progress')).length > 0);
+      await service.sql(
+        `INSERT INTO generation_hours (hour, model, upstream, upstream_model, plan, generations, succeeded, failed, plan_credits,
+                                       topup_credits, refunded_credits, plan_revenue_cents, topup_revenue_cents,
+                                       commission_cents, provider_cost_cents, timed, latency_ms_sum, latency_ms_max)
+         VALUES (current_date - 90, 'imgmodel-2', '', '', '', 4000, 4000, 0, 32000, 0, 0, 0, 0, 0, 5540000, 0, 0, 0)`,
+      );
       try {
         const { text } = await visit('/admin/', staff);
-        const { margins } = (await staff.request('GET', '/api/admin/metrics/')).body;
+        const { margins, by_model: byModel } = (await staff.request('GET', '/api/admin/metrics/')).body;
         expect(margins.monthly_revenue_cents).to.equal(2_900 + 12_300);
+        expect(byModel[1]).to.include({ generations: 4_000, credits: 32_000, provider_cost_cents: 5_540_000 });
         expect(findFigure(text, 'Revenue')).to.equal('$152.00');
         expect(findCard(text, 'Gross margin')).to.include('>$152.00<');
         expect(findFigure(text, 'Sales')).to.equal('$471.00');
@@ -217,14 +223,7 @@ describe('staff pages', () => {
           .to.include('in the last 30 days')
           .and.to.not.match(/4,000|32,000|55,4/);
       } finally {
-        await service.sql(`DELETE FROM metric_deltas WHERE day = current_date - 90`);
-        await service.sql(`DELETE FROM metric_days WHERE day = current_date - 90`);
-        await service.sql(
-          `UPDATE metric_totals SET count = count - 4000, amount = amount - 32000 WHERE (metric, label) = ('usage', 'imgmodel-2') AND count >= 4000`,
-        );
-        await service.sql(
-          `UPDATE metric_totals SET count = count - 4000, amount = amount - 5540000 WHERE (metric, label) = ('cost', 'imgmodel-2') AND count >= 4000`,
-        );
+        await service.sql('DELETE FROM generation_hours WHERE hour = current_date - 90');
       }
     });
 

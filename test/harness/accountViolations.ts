@@ -57,11 +57,13 @@ export const ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
     breakCustomer('UPDATE usage_keys SET credits = -8 WHERE key_number = 2'),
   ],
-  'metric-days-match-rows': [
-    breakPlatform(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
-    breakPlatform(`DELETE FROM metric_deltas WHERE metric = 'topups'`),
+  'final-hours-match-generations': [
+    breakPlatform('UPDATE generation_hours SET generations = generations + 1'),
+    breakPlatform('UPDATE generation_hours SET plan_credits = plan_credits - 8'),
+    breakPlatform('UPDATE generation_hours SET provider_cost_cents = 0'),
+    breakPlatform('DELETE FROM generation_hours'),
+    breakPlatform(`UPDATE generation_hours SET hour = hour - interval '1 hour'`),
   ],
-  'metric-totals-match-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
   'suspensions-are-audited': [
     breakCustomer('UPDATE accounts SET suspended_at = now() WHERE id = 1'),
     breakCustomer(suspensionSql('account.suspend', null)),

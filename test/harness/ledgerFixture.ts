@@ -160,6 +160,17 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     INSERT INTO usage_keys (account_id, key_number, credits, generations)
     SELECT account_id, api_key_number, coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*)
       FROM generations WHERE api_key_number IS NOT NULL GROUP BY 1, 2;
+    INSERT INTO report_progress (is_current, finished_until, summed_at)
+    VALUES (true, '2037-03-15T12:00:00Z', '2037-03-15T12:00:00Z');
+    INSERT INTO generation_hours (hour, model, upstream, upstream_model, plan, generations, succeeded, failed, plan_credits, topup_credits,
+                                  refunded_credits, plan_revenue_cents, topup_revenue_cents, commission_cents,
+                                  provider_cost_cents, timed, latency_ms_sum, latency_ms_max)
+    SELECT date_trunc('hour', created_at, 'UTC'), model, '', '', '', count(*), count(*) FILTER (WHERE status = 'succeeded'),
+           count(*) FILTER (WHERE status = 'failed'),
+           coalesce(sum(plan_credits_charged) FILTER (WHERE status <> 'failed'), 0),
+           coalesce(sum(credits_charged - plan_credits_charged) FILTER (WHERE status <> 'failed'), 0),
+           coalesce(sum(credits_charged) FILTER (WHERE status = 'failed'), 0), 0, 0, 0, coalesce(sum(provider_cost_cents), 0), 0, 0, 0
+      FROM generations WHERE NOT is_test GROUP BY 1, 2;
     INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at, next_attempt_at)
     VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
     INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, response, created_at)

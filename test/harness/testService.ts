@@ -50,7 +50,7 @@ export class TestService {
   readonly upstream: FakeUpstream;
   readonly apis: RunningApi[] = [];
   readonly workers: ServiceHandle[] = [];
-  clockOffsetMs: number;
+  #clockOffsetMs: number;
   readonly #inProcess: InProcessService | undefined;
   readonly #spawnsWorkers: boolean;
   readonly #processes = new Set<Program>();
@@ -64,10 +64,19 @@ export class TestService {
     this.env = env;
     this.database = database;
     this.upstream = upstream;
-    this.clockOffsetMs = options.clockOffsetMs ?? 0;
+    this.#clockOffsetMs = options.clockOffsetMs ?? 0;
     this.#spawnsWorkers = options.spawn !== undefined;
     const mayShare = options.spawn !== 'all' && !InProcessService.isInUse;
     this.#inProcess = mayShare ? new InProcessService(env, { now: () => this.now }) : undefined;
+  }
+
+  /** Offset of the service's clock. A move back may add generations to final hours, which a real clock does not. */
+  set clockOffsetMs(offsetMs: number) {
+    if (offsetMs < this.#clockOffsetMs) this.fabricated.add('final-hours-match-generations');
+    this.#clockOffsetMs = offsetMs;
+  }
+  get clockOffsetMs(): number {
+    return this.#clockOffsetMs;
   }
 
   /** The address of the first API. */

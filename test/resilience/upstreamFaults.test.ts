@@ -107,6 +107,8 @@ describe('generations while the upstream misbehaves', () => {
   });
 
   it('fails a generation that the upstream does not know a minute after its submission, however old it is', async () => {
+    // Its hour may be final.
+    service.fabricated.add('final-hours-match-generations');
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createVideo();
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);

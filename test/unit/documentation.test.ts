@@ -12,7 +12,7 @@ const SOURCE_FOLDERS = ['.ci', '.github', 'api', 'dev', 'migrations', 'packages'
 const INSTALLED_OR_BUILT = /(?:^|\/)(?:node_modules|dist)(?:\/|$)/;
 /** Names of other programs that the documents mention and the sources do not. */
 const EXTERNAL_NAMES = new Set(
-  `hot_standby_feedback max_standby_streaming_delay n_dead_tup replay_lag replay_lsn restart_lsn sent_lsn slot_name
+  `autovacuum_vacuum_scale_factor hot_standby_feedback max_standby_streaming_delay n_dead_tup replay_lag replay_lsn restart_lsn sent_lsn slot_name
    SyncRep wait_event xact_start enable_unsafe_triggers ignore_startup_parameters max_prepared_statements pool_mode
    avg_over_time query_wait_timeout server_login_retry used_memory
    add_header default_type error_page health_check http_503 max_conns non_idempotent proxy_add_x_forwarded_for proxy_buffering

@@ -1,4 +1,4 @@
-import { getStaffMetrics } from '../../../shared/domain/platform/staffMetrics.ts';
+import { getStaffMetrics } from '../../../shared/domain/reports/staffMetrics.ts';
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/catalog.ts';
 import { EXAMPLE_TIMESTAMP } from '../../openapi/examples.ts';

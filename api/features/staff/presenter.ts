@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { StaffMetrics } from '../../../shared/domain/platform/staffMetrics.ts';
+import type { StaffMetrics } from '../../../shared/domain/reports/staffMetrics.ts';
 import type { getMetricsResponse } from './schemas.ts';
 
 /** Presents the staff metrics. Money is in whole cents; provider costs are stored with fractions and rounded here. */

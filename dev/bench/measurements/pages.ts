@@ -1,4 +1,3 @@
-import type { Client } from 'pg';
 import { REPORTS } from '../../../shared/domain/reports/index.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { buildPageRequest } from '../httpRequests.ts';
@@ -30,7 +29,7 @@ export async function measurePages(environment: BenchEnvironment): Promise<Measu
       rowsPerAccount,
     }),
   ];
-  for (const { client } of databases) await addReportData(client);
+  for (const { client } of databases) await seedSessions(client);
   const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
   const reports = REPORTS.map(({ slug }): [TargetName, string] => ['pageReport', `/admin/reports/${slug}/`]);
   const measurements: Measurement[] = [];
@@ -41,18 +40,4 @@ export async function measurePages(environment: BenchEnvironment): Promise<Measu
   }
   await Promise.all([...databases.map(({ api }) => api.end()), http.end()]);
   return measurements;
-}
-
-/**
- * Sums of every hour and model, as the worker writes them for a service in use, and a session of the hot account. Both
- * databases have as many sums, because their number depends on the hours and not on the generations.
- */
-async function addReportData(client: Client): Promise<void> {
-  await client.query(`
-    INSERT INTO generation_hours
-    SELECT hour, model, 'fal', 'bench', 'studio', 100, 99, 1, 800, 0, 8, 2000, 0, 0, 400, 99, 1980000, 20000
-      FROM generate_series(date_trunc('hour', now()) - interval '300 days', now(), interval '1 hour') AS hour,
-           unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`);
-  await seedSessions(client);
-  await client.query('VACUUM ANALYZE generation_hours');
 }

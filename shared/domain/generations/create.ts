@@ -82,7 +82,8 @@ function buildChargeRequest(
   const { max_credits: _, ...stored } = input;
   const createdAt = now();
   return {
-    uuid: uuidv7(),
+    // The time in the UUID is that of the creation, so that a range of time is a range of the primary key.
+    uuid: uuidv7({ msecs: createdAt.getTime() }),
     ...describeCredential(caller),
     ...stored,
     params,

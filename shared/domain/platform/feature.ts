@@ -1,10 +1,8 @@
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 import type { DomainFeature } from '../feature.ts';
 import { pruneIdempotentRequests } from './idempotentRequests.ts';
-import { STAFF_METRIC_INVARIANTS } from './invariants.ts';
 
 export const PLATFORM: DomainFeature = {
-  invariants: STAFF_METRIC_INVARIANTS,
   erasure: {
     inTransaction: async (transaction, { id: accountId }) => {
       await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });

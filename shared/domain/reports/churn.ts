@@ -3,25 +3,40 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import {
   compareRows,
   type Measure,
+  type PeriodRow,
   percent,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
   sumBy,
 } from './report.ts';
-import { type DailySum, countMetric, readDailySums, readMetricTotals } from './sums.ts';
 
-/** Rows in the form of a daily sum, so that one function computes all measures. */
-const COUNT_ENDS = prepared(
-  'count_subscription_ends',
-  `SELECT ended_at >= :since AS is_current, CASE WHEN ended_at >= paid_until - interval '1 day' THEN 'lapsed' ELSE 'ended early' END AS metric,
-          plan_slug AS label, cast(count(*) AS int) AS count, 0 AS amount
+interface SubscriptionCount extends PeriodRow {
+  metric: 'started' | 'lapsed' | 'ended early' | 'renewed' | 'active' | 'ending';
+  plan: string;
+  count: number;
+}
+
+/** Started, ended and renewed in the range and the period before it, then active at this moment. */
+const COUNT_SUBSCRIPTIONS = prepared(
+  'count_subscription_changes',
+  `SELECT activated_at >= :since AS is_current, 'started' AS metric, plan_slug AS plan, cast(count(*) AS int) AS count
+     FROM subscriptions WHERE activated_at >= :previousSince AND activated_at < :until GROUP BY 1, 3
+    UNION ALL
+   SELECT ended_at >= :since, CASE WHEN ended_at >= paid_until - interval '1 day' THEN 'lapsed' ELSE 'ended early' END,
+          plan_slug, cast(count(*) AS int)
      FROM subscriptions
     WHERE ended_at >= :previousSince AND ended_at < :until AND activated_at IS NOT NULL AND status = 'canceled'
     GROUP BY 1, 2, 3
     UNION ALL
-   SELECT due_at >= :since, 'renewed', plan_slug, cast(count(*) AS int), 0
-     FROM subscription_renewals WHERE due_at >= :previousSince AND due_at < :until GROUP BY 1, 3`,
+   SELECT due_at >= :since, 'renewed', plan_slug, cast(count(*) AS int)
+     FROM subscription_renewals WHERE due_at >= :previousSince AND due_at < :until GROUP BY 1, 3
+    UNION ALL
+   SELECT true, 'active', plan_slug, cast(count(*) AS int) FROM subscriptions
+    WHERE status IN ('active', 'past_due') GROUP BY 3
+    UNION ALL
+   SELECT true, 'ending', plan_slug, cast(count(*) AS int) FROM subscriptions
+    WHERE status IN ('active', 'past_due') AND cancel_at_period_end GROUP BY 3`,
 );
 
 /** Subscriptions that started, were renewed and ended. */
@@ -50,18 +65,12 @@ const MEASURES: readonly Measure[] = [
   { key: 'ending_now', label: 'Will not renew', unit: 'count', isCompared: false },
 ];
 
-async function buildChurnTables(range: ReportRange): Promise<ReportTable[]> {
-  const { since, previousSince, until } = range;
-  const parts = await Promise.all([
-    readDailySums(range, ['started']),
-    runStatement<DailySum>(COUNT_ENDS, { since, previousSince, until }),
-    readMetricTotals(['subscriptions', 'canceling']),
-  ]);
-  const sums = parts.flat();
+async function buildChurnTables({ since, previousSince, until }: ReportRange): Promise<ReportTable[]> {
+  const counts = await runStatement<SubscriptionCount>(COUNT_SUBSCRIPTIONS, { since, previousSince, until });
   const rows = getCatalog().plans.map(({ slug, name }) => ({
     labels: [name],
     amounts: compareRows(
-      sums.filter(({ label }) => label === slug),
+      counts.filter(({ plan }) => plan === slug),
       computeChurn,
     ),
   }));
@@ -73,22 +82,26 @@ async function buildChurnTables(range: ReportRange): Promise<ReportTable[]> {
       dimensions: [{ key: 'plan', label: 'Plan' }],
       measures: MEASURES,
       rows,
-      total: { labels: ['Total'], amounts: compareRows(sums, computeChurn) },
+      total: { labels: ['Total'], amounts: compareRows(counts, computeChurn) },
     },
   ];
 }
 
-function computeChurn(rows: DailySum[]): (number | null)[] {
-  const count = (metric: string) => countMetric(rows, metric);
+function computeChurn(rows: SubscriptionCount[]): (number | null)[] {
+  const count = (counted: SubscriptionCount['metric']) =>
+    sumBy(
+      rows.filter(({ metric }) => metric === counted),
+      (row) => row.count,
+    );
   const [renewed, lapsed, endedEarly] = [count('renewed'), count('lapsed'), count('ended early')];
   return [
     count('started'),
     renewed,
     lapsed,
     endedEarly,
-    sumBy([lapsed, endedEarly], (value) => value),
+    lapsed + endedEarly,
     percent(lapsed, renewed + lapsed),
-    count('subscriptions'),
-    count('canceling'),
+    count('active'),
+    count('ending'),
   ];
 }

@@ -5,25 +5,21 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { firstUuidAt } from '../../lib/uuid.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
 import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 import { GENERATION_SUMS } from './sums.ts';
 
 /**
- * Hourly sums of generations for the reports, by the hour of creation. A worker sums the hours that may still change
- * once a minute: those since the first one with a generation in progress. All other hours are final, so the cost
- * depends on the traffic of about an hour, not on the history.
+ * Hourly sums of generations for the staff metrics and the reports, by the hour of creation. A worker sums the hours
+ * that may still change once a minute: those since the first one with a generation in progress. All other hours are
+ * final, so the cost depends on the traffic of about an hour, not on the history.
  */
 
 /** The sums are at most about this old while a worker runs. */
 const INTERVAL_MS = MINUTE_MS;
 /** Time after which no charge of an hour can still be committed, unless its commit waited for a standby for as long. */
 const COMMIT_GRACE_MS = 15 * MINUTE_MS;
-/** After this time an hour is final even if a generation of it never ended. */
-const FINAL_AFTER_MS = 3 * DAY_MS;
-/** Tolerated difference between the time in a uuid and `created_at`. */
-const UUID_SKEW_MS = MINUTE_MS;
 /** Time that one statement sums: an hour of a busy service would exceed the statement timeout. */
 const SLICE_MS = 5 * MINUTE_MS;
 /** Hours of one run: after an upgrade, the history is summed in several runs. */
@@ -40,7 +36,7 @@ const WRITE_PROGRESS = prepared(
      SET finished_until = greatest(p.finished_until, excluded.finished_until), summed_at = excluded.summed_at`,
 );
 
-/** Uuids ascend with time, so that the primary key finds the first row since a moment. */
+/** The time in a uuid is that of its creation, so the primary key finds the first row since a moment. */
 const FIND_NEXT = prepared(
   'find_next_generation',
   'SELECT created_at FROM generations WHERE uuid >= :first ORDER BY uuid LIMIT 1',
@@ -49,7 +45,7 @@ const FIND_NEXT = prepared(
 /** Reads the partial index of queued generations. */
 const FIND_IN_PROGRESS = prepared(
   'find_generation_in_progress',
-  `SELECT EXISTS (SELECT FROM generations WHERE status = 'queued' AND NOT is_test AND uuid < :last AND created_at < :until) AS is_found`,
+  `SELECT EXISTS (SELECT FROM generations WHERE status = 'queued' AND NOT is_test AND uuid < :last) AS is_found`,
 );
 
 const CLEAR_HOUR = prepared(
@@ -75,7 +71,7 @@ const SUM_SLICE = prepared(
                  THEN round(1000 * extract(epoch FROM completed_at - coalesce(submitted_at, submit_started_at))) END AS latency_ms,
             CASE WHEN error_message = ANY (cast(:reasons AS text[])) THEN error_message ELSE :otherReason END AS reason
        FROM generations
-      WHERE uuid >= :first AND uuid < :last AND created_at >= :since AND created_at < :until AND NOT is_test
+      WHERE uuid >= :first AND uuid < :last AND NOT is_test
    ), owner AS MATERIALIZED (
      SELECT ids.account_id, coalesce(a.plan_slug, '') AS plan, coalesce(plan.cents_per_credit, 0) AS plan_rate,
             coalesce(bought.cents / nullif(bought.credits, 0), 0) AS topup_rate,
@@ -133,6 +129,16 @@ export async function sumGenerationHours(): Promise<void> {
   await runStatement(WRITE_PROGRESS, { finishedUntil, summedAt: isComplete ? at : new Date(0) });
 }
 
+/**
+ * Returns the end of the hours whose sums are final, and the uuid from which later generations are found. A statement
+ * that reads both counts each generation once, even if more hours become final meanwhile.
+ */
+export async function readFinalHours(): Promise<{ finishedUntil: Date; first: string }> {
+  const [progress] = await runStatement<{ finished_until: Date }>(READ_PROGRESS, {});
+  const finishedUntil = progress?.finished_until ?? new Date(0);
+  return { finishedUntil, first: firstUuidAt(finishedUntil) };
+}
+
 /** @returns `busy` if another worker sums, which is left to finish. */
 async function sumHour(hour: Date, at: Date): Promise<'final' | 'open' | 'busy'> {
   return db.transaction(async (transaction: Knex.Transaction) => {
@@ -140,25 +146,21 @@ async function sumHour(hour: Date, at: Date): Promise<'final' | 'open' | 'busy'>
     if (lock?.is_mine !== true) return 'busy';
     const until = addMilliseconds(hour, HOUR_MS);
     // Read before the sums: a generation that ends in between is in the sums, and the hour is summed again.
-    const last = firstUuidAt(addMilliseconds(until, UUID_SKEW_MS));
-    const [progress] = await runStatement<{ is_found: boolean }>(FIND_IN_PROGRESS, { last, until }, transaction);
+    const last = firstUuidAt(until);
+    const [progress] = await runStatement<{ is_found: boolean }>(FIND_IN_PROGRESS, { last }, transaction);
     await runStatement(CLEAR_HOUR, { hour }, transaction);
     for (let since = hour; since < until && since <= at; since = addMilliseconds(since, SLICE_MS))
       await sumSlice(transaction, hour, since);
     const ageMs = at.getTime() - until.getTime();
-    const isFinal = ageMs >= FINAL_AFTER_MS || (ageMs >= COMMIT_GRACE_MS && progress?.is_found === false);
-    return isFinal ? 'final' : 'open';
+    return ageMs >= COMMIT_GRACE_MS && progress?.is_found === false ? 'final' : 'open';
   });
 }
 
 async function sumSlice(transaction: Knex.Transaction, hour: Date, since: Date): Promise<void> {
-  const until = addMilliseconds(since, SLICE_MS);
   const bindings = {
     hour,
-    since,
-    until,
-    first: firstUuidAt(addMilliseconds(since, -UUID_SKEW_MS)),
-    last: firstUuidAt(addMilliseconds(until, UUID_SKEW_MS)),
+    first: firstUuidAt(since),
+    last: firstUuidAt(addMilliseconds(since, SLICE_MS)),
     reasons: KNOWN_REASONS,
     otherReason: OTHER_REASON,
     canceledReason: CANCELED_REASON,
@@ -169,8 +171,7 @@ async function sumSlice(transaction: Knex.Transaction, hour: Date, since: Date):
 
 /** Returns the first hour from the given one that has generations, or may still get some. */
 async function skipEmptyHours(hour: Date, at: Date): Promise<Date> {
-  const first = firstUuidAt(addMilliseconds(hour, -UUID_SKEW_MS));
-  const [next] = await runStatement<{ created_at: Date }>(FIND_NEXT, { first });
+  const [next] = await runStatement<{ created_at: Date }>(FIND_NEXT, { first: firstUuidAt(hour) });
   const open = floorToHour(addMilliseconds(at, -COMMIT_GRACE_MS));
   const target = next === undefined || next.created_at > open ? open : floorToHour(next.created_at);
   return target > hour ? target : hour;

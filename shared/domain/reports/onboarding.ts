@@ -1,6 +1,25 @@
-import { ONBOARDING_STEPS } from '../../spec/states.ts';
-import { compareRows, percent, type ReportDefinition, type ReportRange, type ReportTable } from './report.ts';
-import { countMetric, type DailySum, readDailySums } from './sums.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
+import {
+  compareRows,
+  type PeriodRow,
+  percent,
+  type ReportDefinition,
+  type ReportRange,
+  type ReportTable,
+  sumBy,
+} from './report.ts';
+
+interface StepCount extends PeriodRow {
+  step: OnboardingStep;
+  count: number;
+}
+
+const COUNT_STEPS = prepared(
+  'count_onboarding_steps',
+  `SELECT created_at >= :since AS is_current, onboarding_step AS step, cast(count(*) AS int) AS count
+     FROM accounts WHERE live_account_id IS NULL AND created_at >= :previousSince AND created_at < :until GROUP BY 1, 2`,
+);
 
 /** Steps that the accounts of a range have reached. */
 export const onboardingReport: ReportDefinition = {
@@ -23,8 +42,8 @@ const FUNNEL = [
   { label: 'Onboarding completed', reached: ONBOARDING_STEPS.slice(2) },
 ] as const;
 
-async function buildOnboardingTables(range: ReportRange): Promise<ReportTable[]> {
-  const sums = await readDailySums(range, ['accounts']);
+async function buildOnboardingTables({ since, previousSince, until }: ReportRange): Promise<ReportTable[]> {
+  const steps = await runStatement<StepCount>(COUNT_STEPS, { since, previousSince, until });
   return [
     {
       key: 'funnel',
@@ -37,13 +56,14 @@ async function buildOnboardingTables(range: ReportRange): Promise<ReportTable[]>
       ],
       rows: FUNNEL.map(({ label, reached }) => ({
         labels: [label],
-        amounts: compareRows(sums, (rows) => countReached(rows, reached)),
+        amounts: compareRows(steps, (rows) => countReached(rows, reached)),
       })),
     },
   ];
 }
 
-function countReached(rows: DailySum[], steps: readonly string[]): (number | null)[] {
-  const accounts = steps.reduce((sum, step) => sum + countMetric(rows, 'accounts', step), 0);
-  return [accounts, percent(accounts, countMetric(rows, 'accounts'))];
+function countReached(rows: StepCount[], reached: readonly OnboardingStep[]): (number | null)[] {
+  const count = (counted: StepCount[]) => sumBy(counted, (row) => row.count);
+  const accounts = count(rows.filter(({ step }) => reached.includes(step)));
+  return [accounts, percent(accounts, count(rows))];
 }

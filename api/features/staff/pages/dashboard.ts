@@ -1,6 +1,6 @@
 import { listAbandonedEvents } from '../../../../shared/domain/billing/paymentEvents.ts';
 import { getModelsWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
-import { getStaffMetrics } from '../../../../shared/domain/platform/staffMetrics.ts';
+import { getStaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
 import { listPendingApprovals } from '../../../../shared/domain/staff/approvals.ts';
 import { getQueueDepths } from '../../../../shared/queues/depth.ts';
 import type { Context } from '../../../context.ts';

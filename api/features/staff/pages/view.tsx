@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import type { DailyMetrics, StaffMetrics } from '../../../../shared/domain/platform/staffMetrics.ts';
+import type { DailyMetrics, StaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
 import type { ModelWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
 import type { listAbandonedEvents } from '../../../../shared/domain/billing/paymentEvents.ts';
 import type { QueueDepth } from '../../../../shared/queues/depth.ts';

@@ -7,6 +7,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { METRIC_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
+import { readFinalHours } from './generationHours.ts';
 
 /** Sums of one UTC day. */
 export interface DailyMetrics {
@@ -49,7 +50,7 @@ export interface ModelMetrics {
   providerCostCents: number;
 }
 
-/** The sum of a metric and label: of one day, or since the service started where `day` is null. */
+/** The sum of a metric and label: of one of the last days, or of all days before them where `day` is null. */
 interface MetricSum {
   metric: 'accounts' | 'subscriptions' | 'canceling' | 'started' | 'topups' | 'usage' | 'cost';
   label: string;
@@ -58,35 +59,57 @@ interface MetricSum {
   amount: number;
 }
 
+/** Selects the UTC day of a moment as `day`: null before the first one of the last days. */
+const selectDay = (column: string) =>
+  `CASE WHEN ${column} >= :since THEN (${column} AT TIME ZONE 'UTC')::date END AS day`;
+
 /**
- * Reads the current sums: those rolled up and the deltas that are not rolled up yet. The number of rows depends on the
- * number of days, models and plans, not on the number of generations or accounts.
+ * Counts in one snapshot, each metric by an index. Usage is that of the final hours and of the generations created
+ * since then, less the refunds by staff, which the hours do not subtract.
  */
 const READ_METRIC_SUMS = prepared(
   'read_metric_sums',
   `SELECT metric, label, to_char(day, 'YYYY-MM-DD') AS day, cast(sum(count) AS float8) AS count,
           cast(sum(amount) AS float8) AS amount
-     FROM (SELECT metric, label, day, count, amount FROM metric_days WHERE day > cast(:before AS date)
+     FROM (SELECT 'accounts' AS metric, onboarding_step AS label, ${selectDay('created_at')}, count(*) AS count, 0 AS amount
+             FROM accounts WHERE live_account_id IS NULL GROUP BY 2, 3
             UNION ALL
-           SELECT metric, label, day, count, amount FROM metric_deltas WHERE day > cast(:before AS date)) days
-    GROUP BY metric, label, days.day
-    UNION ALL
-   SELECT metric, label, NULL, cast(sum(count) AS float8), cast(sum(amount) AS float8)
-     FROM (SELECT metric, label, count, amount FROM metric_totals
+           SELECT 'subscriptions', plan_slug, NULL, count(*), 0 FROM subscriptions
+            WHERE status IN ('active', 'past_due') GROUP BY 2
             UNION ALL
-           SELECT metric, label, count, amount FROM metric_deltas) totals
-    GROUP BY metric, label`,
+           SELECT 'canceling', plan_slug, NULL, count(*), 0 FROM subscriptions
+            WHERE status IN ('active', 'past_due') AND cancel_at_period_end GROUP BY 2
+            UNION ALL
+           SELECT 'started', plan_slug, ${selectDay('activated_at')}, count(*), 0
+             FROM subscriptions WHERE activated_at >= :since GROUP BY 2, 3
+            UNION ALL
+           SELECT 'topups', kind, ${selectDay('completed_at')}, count(*), sum(coalesce(net_cents, amount_cents) - reversed_cents)
+             FROM topups WHERE status = 'succeeded' AND completed_at >= :since GROUP BY 2, 3
+            UNION ALL
+           SELECT metric, model, day, count, amount
+             FROM (SELECT model, ${selectDay('hour')}, sum(generations) AS generations, sum(plan_credits + topup_credits) AS credits,
+                          sum(provider_cost_cents) AS cents
+                     FROM generation_hours WHERE hour < :finishedUntil GROUP BY 1, 2
+                    UNION ALL
+                   SELECT model, ${selectDay('created_at')}, count(*), sum(CASE WHEN status = 'failed' THEN 0 ELSE credits_charged END),
+                          coalesce(sum(provider_cost_cents), 0)
+                     FROM generations WHERE uuid >= :first AND NOT is_test GROUP BY 1, 2
+                    UNION ALL
+                   SELECT model, ${selectDay('created_at')}, 0, -sum(credits_charged), 0
+                     FROM generations WHERE refunded_at IS NOT NULL GROUP BY 1, 2) used
+            CROSS JOIN LATERAL (VALUES ('usage', generations, credits), ('cost', 0, cents)) AS m (metric, count, amount)
+          ) sums
+    GROUP BY metric, label, sums.day`,
 );
 
 /** Returns the service-wide metrics for staff (spec: Admin metrics). docs/metrics.md has every formula. */
 export async function getStaffMetrics(): Promise<StaffMetrics> {
   await loadReleasedModels();
   const generatedAt = now();
-  // One day more: the sums of the days after it are the ones that count.
-  const [before, ...days] = listLastUtcDays(generatedAt, METRIC_DAYS + 1);
-  const sums = await runStatement<MetricSum>(READ_METRIC_SUMS, { before });
-  const totals = sums.filter(({ day }) => day === null);
-  const recent = sums.filter(({ day }) => day !== null);
+  const days = listLastUtcDays(generatedAt, METRIC_DAYS);
+  const since = new Date(days[0] as string);
+  const totals = await runStatement<MetricSum>(READ_METRIC_SUMS, { since, ...(await readFinalHours()) });
+  const recent = totals.filter(({ day }) => day !== null);
 
   const byPlan = getCatalog().plans.map((plan) => {
     const count = sumCounts(totals, 'subscriptions', plan.slug);
@@ -142,9 +165,8 @@ function computeGrossMarginPercent(revenueCents: number, costCents: number): num
 }
 
 function buildDailyMetrics(sums: MetricSum[], days: string[]): DailyMetrics[] {
-  const byDay = groupByDay(sums);
   return days.map((date) => {
-    const daySums = byDay.get(date) ?? [];
+    const daySums = sums.filter(({ day }) => day === date);
     const started = daySums.filter(({ metric }) => metric === 'started');
     const yearsCents = started.reduce(
       (sum, { label, count }) => sum + count * getPlanBySlug(label).priceYearlyCents,
@@ -171,10 +193,4 @@ function sumAmounts(sums: MetricSum[], metric: MetricSum['metric'], label?: stri
 
 function filterSums(sums: MetricSum[], metric: MetricSum['metric'], label?: string): MetricSum[] {
   return sums.filter((sum) => sum.metric === metric && (label === undefined || sum.label === label));
-}
-
-function groupByDay(sums: MetricSum[]): Map<string | null, MetricSum[]> {
-  const groups = new Map<string | null, MetricSum[]>();
-  for (const sum of sums) groups.set(sum.day, [...(groups.get(sum.day) ?? []), sum]);
-  return groups;
 }

@@ -1,4 +1,4 @@
--- Hourly sums that the reports for staff read.
+-- Hourly sums that the staff metrics and the reports for staff read.
 
 -- Generations by the hour of their creation. Rows of an hour are replaced until all of its generations have ended.
 CREATE TABLE generation_hours (
@@ -13,7 +13,7 @@ CREATE TABLE generation_hours (
   succeeded            bigint      NOT NULL,
   failed               bigint      NOT NULL,
   canceled             bigint      NOT NULL DEFAULT 0,
-  -- Credits and revenue of failed generations are not counted: they were refunded.
+  -- Credits and revenue of failed generations are not counted: they were refunded. Refunds by staff are not subtracted.
   plan_credits         bigint      NOT NULL,
   topup_credits        bigint      NOT NULL,
   refunded_credits     bigint      NOT NULL,
