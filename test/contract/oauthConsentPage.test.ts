@@ -80,7 +80,7 @@ describe('the OAuth consent page', () => {
       .to.include(`Connect ${'x'.repeat(100)}?`)
       .and.match(/spends your credits \([\d,]+ left\)/);
     const { body: styles } = await visit('/assets/style.css');
-    expect(styles).to.match(/main\.narrow \.card \{[^}]*overflow-wrap: anywhere/);
+    expect(styles).to.match(/\.narrow main \.card \{[^}]*overflow-wrap: anywhere/);
   });
 
   it('the consent page is shown every time, even after an earlier approval', async () => {

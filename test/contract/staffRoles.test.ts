@@ -50,7 +50,7 @@ describe('staff roles', () => {
       expect(paths.includes('/admin/queues')).to.equal(hasPermission(role, 'manageQueues'));
       expect(paths.includes('/admin/audit/')).to.equal(hasPermission(role, 'viewAuditLog'));
       for (const path of paths) expect((await console.visit(path, role)).status, path).to.equal(200);
-      expect(text).to.include(`Signed in as ${console.email(role)}, role ${role}`);
+      expect(text).to.include(`${console.email(role)}<span>Role ${role}</span>`);
     });
   }
 

@@ -209,7 +209,7 @@ describe('filters of the ledger', () => {
       expect(status).to.equal(400);
       expect(text).to.match(/role="alert"[^>]*>Created after must be a date \(2026-11-21\)/);
       expect(text).to.match(/<input id="created_after" type="text" name="created_after" value="11\/21\/2026"/);
-      expect(text).to.include('+1,100').and.to.include('<title>Error: Ledger');
+      expect(text).to.include('+1,100').and.to.include('<title>Error: Credit history');
       const csv = await visitor.request(at('/account/ledger/export/?entry_type=gift'));
       expect(csv.status).to.equal(400);
     });

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'objection';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { arrayOf, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { repeatOnDeadlock } from '../../lib/database/repeatOnDeadlock.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { sha256 } from '../../lib/secrets.ts';
@@ -68,7 +68,7 @@ const FIND_KEY_OWNERS = prepared(
   'find_api_key_owners',
   `SELECT k.key_hash, ${KEY_OWNER_COLUMNS}
      FROM api_keys k JOIN accounts a ON a.id = k.account_id
-    WHERE k.key_hash = ANY (${arrayOf('hashes', 'bytea')}) AND ${IS_OWNED_KEY}`,
+    WHERE k.key_hash = ANY (${writeArray('hashes', 'bytea')}) AND ${IS_OWNED_KEY}`,
 );
 
 export interface KeyOwnerRow {

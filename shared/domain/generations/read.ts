@@ -3,7 +3,7 @@ import { findModelInfo } from '../../lib/catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
-import { arrayOf, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { createLruCache } from '../../lib/lruCache.ts';
 import { perService } from '../../lib/serviceScope.ts';
@@ -48,7 +48,7 @@ const READ = prepared(
           g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at, g.metadata, g.upstream,
           g.status = 'queued' AND g.upstream_handle IS NOT NULL
             AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due
-     FROM unnest(${arrayOf('uuids', 'uuid')}, cast(:accounts AS bigint[]), cast(:hashes AS bytea[]), cast(:grants AS uuid[]))
+     FROM unnest(${writeArray('uuids', 'uuid')}, cast(:accounts AS bigint[]), cast(:hashes AS bytea[]), cast(:grants AS uuid[]))
             WITH ORDINALITY AS wanted (uuid, account_id, key_hash, grant_uuid, ordinal)
      LEFT JOIN api_keys k
        ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id AND ${IS_OWNED_KEY}

@@ -2,7 +2,7 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { arrayOf, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -78,7 +78,7 @@ const FIND_SESSION_OWNERS = prepared(
   'find_session_owners',
   `SELECT s.token_hash, s.account_id
      FROM sessions s JOIN accounts a ON a.id = s.account_id
-    WHERE s.token_hash = ANY (${arrayOf('hashes', 'bytea')}) AND s.expires_at > :now AND s.last_used_at > :idle AND a.suspended_at IS NULL`,
+    WHERE s.token_hash = ANY (${writeArray('hashes', 'bytea')}) AND s.expires_at > :now AND s.last_used_at > :idle AND a.suspended_at IS NULL`,
 );
 
 const findOwnerByHash = createBatcher<Buffer, number | undefined>({

@@ -38,7 +38,7 @@ export function prepared(name: string, sql: string): Statement {
  * statement again each time while that promises to be cheaper than its plan for all values, which assumes ten elements: for
  * each smaller batch, and planning costs more than such a batch.
  */
-export const arrayOf = (parameter: string, type: string): string =>
+export const writeArray = (parameter: string, type: string): string =>
   `ARRAY (SELECT unnest(cast(:${parameter} AS ${type}[])))`;
 
 /** Members of knex's client, which it does not declare. */
