@@ -11,6 +11,7 @@ import { BILLING_NOTICES } from './billing/pages/notices.ts';
 import { BILLING_PAGES } from './billing/pages/routes.ts';
 import { CONNECT_PAGES } from './connect/pages/routes.ts';
 import { FRONT_PAGES } from './front/pages/routes.ts';
+import { GUIDE_PAGES } from './guides/pages/routes.ts';
 import { GENERATIONS } from './generations/endpoints.ts';
 import { GENERATIONS_PAGES } from './generations/pages/routes.ts';
 import { GIFT_CODES } from './giftCodes/endpoints.ts';
@@ -111,6 +112,7 @@ export const FEATURES: readonly Feature[] = [
   },
   { pages: PRIVACY_PAGES },
   { pages: FRONT_PAGES },
+  { pages: GUIDE_PAGES },
 ];
 
 /** The sign-in without a provider, offered in local development only. */

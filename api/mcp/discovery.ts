@@ -70,6 +70,7 @@ ${models.map((model) => `- \`${model.slug}\`: ${model.name}, ${model.kind}, ${de
 
 - [API reference](${base}/api/docs/): every endpoint with its parameters and errors
 - [OpenAPI document](${base}/api/openapi.json): the same in OpenAPI 3.1
+- [Guides](${base}/docs/): the client library, Python, webhooks, credits, assistants and more
 - [Models](${base}/api/models/): models, parameters and prices as JSON
 - [Plans](${base}/api/billing/plans/): plans and their monthly credits as JSON
 

@@ -22,4 +22,4 @@ const MIGRATIONS = readdirSync(join(ROOT, 'migrations'))
   .map((name) => `migrations/${name}`);
 
 /** Files and folders that programs read at run time, from beside their own file. */
-export const ASSETS = ['api/web/styles', 'api/web/scripts', 'api/mcp/apps/page', ...SQL_FILES, ...MIGRATIONS];
+export const ASSETS = ['docs', 'api/web/styles', 'api/web/scripts', 'api/mcp/apps/page', ...SQL_FILES, ...MIGRATIONS];

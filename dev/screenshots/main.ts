@@ -80,7 +80,7 @@ const STAFF_PATHS = [
   '/admin/reports/',
   ...REPORTS.map((name) => `/admin/reports/${name}/`),
 ];
-const VISITOR_PATHS = ['/sign-in', '/mcp', '/nothing'];
+const VISITOR_PATHS = ['/', '/models/', '/pricing/', '/docs/', '/docs/webhooks/', '/sign-in', '/mcp', '/nothing'];
 const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
   { name: 'dark', colorScheme: 'dark', width: 1280 },

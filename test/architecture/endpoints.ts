@@ -49,6 +49,8 @@ const OWN_ENDPOINTS = `
   GET    /                                     visitor
   GET    /models/                              visitor
   GET    /pricing/                             visitor
+  GET    /docs/                                visitor
+  GET    /docs/:page/                          visitor
   GET    /sign-in                              visitor
   POST   /sign-in                              visitor
   GET    /account/                             member

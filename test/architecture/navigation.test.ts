@@ -31,7 +31,7 @@ describe('the navigation', () => {
     );
     expect(named).to.have.length.above(25);
     // Pages that are open to all have no navigation of an area.
-    const paths: string[] = ['/', '/models/', '/pricing/', ...entries.map(({ path }) => path)];
+    const paths: string[] = ['/', '/models/', '/pricing/', '/docs/', ...entries.map(({ path }) => path)];
     expect(named.filter((name) => !paths.includes(resolvePath(name as string)))).to.deep.equal([]);
     const places = entries.map(({ path, order }) => `${path.split('/')[1]} ${order}`);
     expect(new Set(places).size).to.equal(entries.length);

@@ -6,6 +6,7 @@ import { sendPage } from './layout.tsx';
 const FRONT_LINKS = [
   ['/models/', 'Models'],
   ['/pricing/', 'Pricing'],
+  ['/docs/', 'Guides'],
   ['/api/docs/', 'API reference'],
 ] as const;
 

@@ -1,0 +1,105 @@
+import type { VNode } from 'preact';
+import { ServiceError } from '../../../../shared/spec/errors.ts';
+import type { Context } from '../../../context.ts';
+import { sendFrontPage } from '../../../web/components/frontPage.tsx';
+import { findGuide, type Guide, listGuides, searchGuides } from '../guides.ts';
+
+const GUIDES_PATH = '/docs/';
+
+/** Lists the guides, or shows what a search finds in them. */
+export function showGuidesPage(ctx: Context): void {
+  const query = typeof ctx.query['q'] === 'string' ? ctx.query['q'].slice(0, 100) : '';
+  const children = (
+    <>
+      <h1>Guides</h1>
+      <form class="inline" action={GUIDES_PATH} role="search">
+        <div class="field">
+          <label for="q">Search the guides</label>
+          <input id="q" type="text" name="q" value={query} maxLength={100} />
+        </div>
+        <button type="submit">Search</button>
+      </form>
+      {query.trim() === '' ? <GuideList /> : <Matches query={query} />}
+    </>
+  );
+  sendFrontPage(ctx, { title: query === '' ? 'Guides' : `Search: ${query}`, current: GUIDES_PATH, children });
+}
+
+function GuideList(): VNode {
+  return (
+    <ul class="plans apart">
+      {listGuides().map(({ slug, title, summary }) => (
+        <li class="card">
+          <h2>
+            <a href={`${GUIDES_PATH}${slug}/`}>{title}</a>
+          </h2>
+          <p class="quiet">{summary}</p>
+        </li>
+      ))}
+      <li class="card">
+        <h2>
+          <a href="/api/docs/">Interface description</a>
+        </h2>
+        <p class="quiet">Every endpoint with its fields and examples.</p>
+      </li>
+    </ul>
+  );
+}
+
+function Matches({ query }: { query: string }): VNode {
+  const matches = searchGuides(query);
+  if (matches.length === 0) return <p class="apart">No guide contains these words.</p>;
+  return (
+    <ul class="rows card apart">
+      {matches.map(({ guide, section, excerpt }) => (
+        <li>
+          <div class="what">
+            <a href={`${GUIDES_PATH}${guide.slug}/${section.id === '' ? '' : `#${section.id}`}`}>
+              {section.id === '' ? guide.title : `${guide.title}: ${section.title}`}
+            </a>
+            <p class="quiet small">{excerpt}</p>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/**
+ * Shows a guide with its contents.
+ * @throws ServiceError not_found
+ */
+export function showGuidePage(ctx: Context): void {
+  const { page } = ctx['params'] as { page: string };
+  const guide = findGuide(page);
+  if (guide === undefined) throw new ServiceError('not_found', `Not found. The guides are listed at ${GUIDES_PATH}.`);
+  const children = (
+    <div class="guide">
+      <Contents guide={guide} />
+      <article>
+        <p>
+          <a href={GUIDES_PATH}>Guides</a>
+        </p>
+        <h1>{guide.title}</h1>
+        <div dangerouslySetInnerHTML={{ __html: guide.html }} />
+      </article>
+    </div>
+  );
+  sendFrontPage(ctx, { title: guide.title, current: GUIDES_PATH, children });
+}
+
+function Contents({ guide }: { guide: Guide }): VNode {
+  return (
+    <nav class="contents" aria-label="On this page">
+      <ul>
+        {guide.sections
+          .filter(({ id }) => id !== '')
+          .map(({ id, title }) => (
+            <li>
+              <a href={`#${id}`}>{title}</a>
+            </li>
+          ))}
+      </ul>
+    </nav>
+  );
+}
