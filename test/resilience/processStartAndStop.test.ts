@@ -3,6 +3,8 @@ import pg from 'pg';
 import { runBundled } from '../harness/builtPrograms.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
+import { McpEventStream, openMcpSession } from '../harness/mcpClient.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 describe('the processes of the Procfile', () => {
@@ -31,6 +33,20 @@ describe('the processes of the Procfile', () => {
     service.upstream.status = service.upstream.result = undefined;
     service.upstream.end(prompt, 'succeeded');
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+  });
+
+  it('the web process ends the event streams of all MCP sessions on SIGTERM', async () => {
+    const customer = await service.createCustomer('pro');
+    const second = await service.startApi();
+    const sessions = await Promise.all([openMcpSession(customer), openMcpSession(customer)]);
+    const streams = await Promise.all(
+      sessions.map((headers) => McpEventStream.open(customer, headers, { baseUrl: second.baseUrl })),
+    );
+    expect(streams.map(({ status }) => status)).to.deep.equal([200, 200]);
+    const startedAt = performance.now();
+    expect(await second.stop()).to.equal(0);
+    expect(performance.now() - startedAt).to.be.below(scaleTimeout(5_000));
+    for (const stream of streams) await stream.waitFor('ended', ({ isEnded }) => isEnded);
   });
 
   it('the worker process completes its current work before it exits on SIGTERM', async () => {

@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import { connectForBlocking, subscribeToChannel } from '../../../shared/lib/redis.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
@@ -55,20 +55,24 @@ export async function serveSessionStream(ctx: Context, session: McpSession, last
     void stream.closed.then(wake);
     stream.sendRetry(RETRY_MS);
     if (session.version >= PRIMING_EVENT_SINCE) stream.send('', position);
-    while (stream.isOpen() && !state().isStopping) {
-      // Before the events are read, so that one that arrives meanwhile is read next.
-      const woken = once(wakes, session.id);
-      const events = await readEventsAfter(session, token, position).catch(() => []);
-      if (events === null) break;
-      for (const { id, message } of events) {
-        stream.send(message, id);
-        position = id;
+    try {
+      while (stream.isOpen() && !state().isStopping) {
+        // Before the events are read, so that one that arrives meanwhile is read next. Not `once` of `node:events`, which
+        // listens for errors as well: these would be a session to wake.
+        const woken = new Promise<void>((resolve) => wakes.once(session.id, () => resolve()));
+        const events = await readEventsAfter(session, token, position).catch(() => []);
+        if (events === null) break;
+        for (const { id, message } of events) {
+          stream.send(message, id);
+          position = id;
+        }
+        if (events.length > 0) await saveLastSentEventId(session.id, position).catch(() => {});
+        await woken;
       }
-      if (events.length > 0) await saveLastSentEventId(session.id, position).catch(() => {});
-      await woken;
+    } finally {
+      clearInterval(reading);
+      stream.end();
+      await stream.closed;
     }
-    clearInterval(reading);
-    stream.end();
-    await stream.closed;
   });
 }
