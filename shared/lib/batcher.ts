@@ -109,7 +109,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         continue;
       }
       if (!removeFirst(ready, entry)) removeFirst(lane?.waiting ?? [], entry);
-      else if (lane !== undefined) releaseLane(lane);
+      else if (lane !== undefined && !ready.some((other) => findLane(other) === lane)) releaseLane(lane);
       entry.reject(timeout.createError());
     }
     if (nextMs < Infinity) stallTimer = setTimeout(rejectStalled, Math.ceil(nextMs), timeout).unref();
@@ -132,7 +132,18 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         lane.lastProgressAt = Math.max(lane.lastProgressAt, lastProgressAt);
       }
     }
+    if (options.keysShareBatch === true) returnToLanes();
     return batch;
+  }
+
+  /** Lets those that did not fit into the batch wait for the others with their key. */
+  function returnToLanes(): void {
+    const others = ready.splice(0);
+    for (const entry of others.toReversed()) {
+      const lane = findLane(entry);
+      if (lane?.isRunning === true) lane.waiting.unshift(entry);
+      else ready.unshift(entry);
+    }
   }
 
   function resolveItem(entry: Entry, result: Result): void {
@@ -151,7 +162,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       const results = await options.run(batch.map((entry) => entry.item));
       batch.forEach((entry, index) => resolveItem(entry, results[index] as Result));
     } catch (error) {
-      if (batch.length > 1 && isItemError?.(error) === true) await Promise.all(batch.map(runItemAlone));
+      if (batch.length > 1 && isItemError?.(error) === true) await runEachAlone(batch);
       else for (const entry of batch) entry.reject(error);
     } finally {
       inFlight -= 1;
@@ -159,6 +170,17 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       for (const lane of new Set(batch.map(findLane))) if (lane !== undefined) releaseLane(lane);
       schedule();
     }
+  }
+
+  /** Items with the same key one after another. */
+  async function runEachAlone(batch: Entry[]): Promise<void> {
+    const lastByKey = new Map<unknown, Promise<void>>();
+    for (const entry of batch) {
+      const key = getKey === undefined ? entry : getKey(entry.item);
+      const last = lastByKey.get(key);
+      lastByKey.set(key, last === undefined ? runItemAlone(entry) : last.then(() => runItemAlone(entry)));
+    }
+    await Promise.all(lastByKey.values());
   }
 
   async function runItemAlone(entry: Entry): Promise<void> {

@@ -90,6 +90,43 @@ describe('a batcher', () => {
     expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'b1!', 'a3!', 'c1!', 'a4!', 'a5!']);
   });
 
+  it('lets items wait that share a key with a running batch and did not fit into it', async () => {
+    const options = { maxInFlight: 2, getKey: (item: string) => item[0], keysShareBatch: true } as const;
+    const { submit, batches, seen } = createObservedBatcher(options);
+    const answers = ['a1', 'a2', 'a3', 'a4', 'b1', 'a5'].map(submit);
+    await nextTurn();
+    await nextTurn();
+    expect(seen()).to.deep.equal([['a1', 'a2', 'a3'], ['b1']]);
+    batches[0]?.end();
+    await nextTurn();
+    await nextTurn();
+    expect(seen().slice(2)).to.deep.equal([['a4', 'a5']]);
+    for (const batch of batches) batch.end();
+    expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'a3!', 'a4!', 'b1!', 'a5!']);
+  });
+
+  it('repeats the items of a rejected batch one by one, those with the same key one after another', async () => {
+    const running = new Set<string>();
+    const submit = createBatcher<string, string>({
+      maxItems: 4,
+      maxInFlight: 1,
+      getKey: (item) => item[0],
+      keysShareBatch: true,
+      isItemError: () => true,
+      run: async (items) => {
+        if (items.length > 1) throw new Error('one of them');
+        const [item = ''] = items;
+        expect([...running].some((other) => other[0] === item[0])).to.equal(false);
+        running.add(item);
+        await nextTurn();
+        running.delete(item);
+        return [`${item}!`];
+      },
+    });
+    const items = ['a1', 'a2', 'b1', 'a3'];
+    expect(await Promise.all(items.map(submit))).to.deep.equal(items.map((item) => `${item}!`));
+  });
+
   it('rejects the items of a failed batch and continues with the next', async () => {
     const { submit, batches } = createObservedBatcher({ getKey: (item) => item });
     const outcomes = Promise.allSettled([submit('a'), submit('b'), submit('a')]);
