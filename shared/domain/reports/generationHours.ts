@@ -130,13 +130,19 @@ export async function sumGenerationHours(): Promise<void> {
 }
 
 /**
- * Returns the end of the hours whose sums are final, and the uuid from which later generations are found. A statement
- * that reads both counts each generation once, even if more hours become final meanwhile.
+ * Returns the end of the hours whose sums can be read, and the uuid from which later generations are found. A statement
+ * that reads both counts each generation once, even if more hours are summed meanwhile.
+ *
+ * These are the final hours, and hours before the last one that are still open, as they were a minute ago: a generation
+ * that does not end must not make a read count the rows of hours.
  */
-export async function readFinalHours(): Promise<{ finishedUntil: Date; first: string }> {
-  const [progress] = await runStatement<{ finished_until: Date }>(READ_PROGRESS, {});
+export async function readSummedHours(): Promise<{ summedUntil: Date; first: string }> {
+  const [progress] = await runStatement<{ finished_until: Date; summed_at: Date }>(READ_PROGRESS, {});
   const finishedUntil = progress?.finished_until ?? new Date(0);
-  return { finishedUntil, first: firstUuidAt(finishedUntil) };
+  const openUntil = floorToHour(progress?.summed_at ?? new Date(0));
+  const lastHour = addMilliseconds(floorToHour(now()), -HOUR_MS);
+  const summedUntil = new Date(Math.max(+finishedUntil, Math.min(+openUntil, +lastHour)));
+  return { summedUntil, first: firstUuidAt(summedUntil) };
 }
 
 /** @returns `busy` if another worker sums, which is left to finish. */

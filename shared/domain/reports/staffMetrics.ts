@@ -7,7 +7,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { METRIC_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
-import { readFinalHours } from './generationHours.ts';
+import { readSummedHours } from './generationHours.ts';
 
 /** Sums of one UTC day. */
 export interface DailyMetrics {
@@ -64,7 +64,7 @@ const selectDay = (column: string) =>
   `CASE WHEN ${column} >= :since THEN (${column} AT TIME ZONE 'UTC')::date END AS day`;
 
 /**
- * Counts in one snapshot, each metric by an index. Usage is that of the final hours and of the generations created
+ * Counts in one snapshot, each metric by an index. Usage is that of the summed hours and of the generations created
  * since then, less the refunds by staff, which the hours do not subtract.
  */
 const READ_METRIC_SUMS = prepared(
@@ -89,7 +89,7 @@ const READ_METRIC_SUMS = prepared(
            SELECT metric, model, day, count, amount
              FROM (SELECT model, ${selectDay('hour')}, sum(generations) AS generations, sum(plan_credits + topup_credits) AS credits,
                           sum(provider_cost_cents) AS cents
-                     FROM generation_hours WHERE hour < :finishedUntil GROUP BY 1, 2
+                     FROM generation_hours WHERE hour < :summedUntil GROUP BY 1, 2
                     UNION ALL
                    SELECT model, ${selectDay('created_at')}, count(*), sum(CASE WHEN status = 'failed' THEN 0 ELSE credits_charged END),
                           coalesce(sum(provider_cost_cents), 0)
@@ -108,7 +108,7 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
   const generatedAt = now();
   const days = listLastUtcDays(generatedAt, METRIC_DAYS);
   const since = new Date(days[0] as string);
-  const totals = await runStatement<MetricSum>(READ_METRIC_SUMS, { since, ...(await readFinalHours()) });
+  const totals = await runStatement<MetricSum>(READ_METRIC_SUMS, { since, ...(await readSummedHours()) });
   const recent = totals.filter(({ day }) => day !== null);
 
   const byPlan = getCatalog().plans.map((plan) => {
