@@ -18,6 +18,7 @@ COPY shared shared
 COPY api api
 COPY worker worker
 COPY migrations migrations
+COPY docs docs
 COPY dev/sampleUpstream dev/sampleUpstream
 RUN npm run build && npm prune --omit=dev --ignore-scripts && node dev/slimModules.mjs
 

@@ -24,7 +24,7 @@ const LANGUAGES = { bash, sh: bash, javascript, js: javascript, json, python, ty
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
 /** Addresses with which the documentation stands for the service. */
-const PLACEHOLDERS = /http:\/\/localhost:3000|https:\/\/\$HOST/g;
+const PLACEHOLDERS = /http:\/\/localhost:3000|https:\/\/(?:\$HOST|genmeter\.example\.org)/g;
 
 /**
  * Renders a page of the documentation, with the address of this service. Its first heading is left to the page.

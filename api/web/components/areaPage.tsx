@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
+import { getActivePlan } from '../../../shared/domain/credits/entitlement.ts';
 import { hasPermission, type StaffPermission, type StaffRole } from '../../../shared/spec/staff.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
@@ -51,10 +52,10 @@ export async function sendAccountAreaPage(
   status = 200,
 ): Promise<void> {
   const account = await getAccount(requireCaller(ctx).accountId);
-  const { email, balance, plan_slug: plan } = account;
+  const { email, balance } = account;
   const area = {
     navigation: { label: 'Account', entries: listAccountEntries(), email },
-    corner: <Balance credits={balance} hasPlan={plan !== null} />,
+    corner: <Balance credits={balance} hasPlan={getActivePlan(account) !== null} />,
     notices: await listNotices(account),
     hasScript: true,
   };

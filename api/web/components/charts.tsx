@@ -4,14 +4,14 @@ import { stack } from 'd3-shape';
 import type { VNode } from 'preact';
 import { formatDay } from './formatTime.ts';
 
-export interface Bar {
+interface Bar {
   /** Name of the bar, shown with its value: a day as YYYY-MM-DD is written as a date. */
   label: string;
   value: number;
 }
 
 /** Values that are stacked on those of the series before it, one for each label. */
-export interface Series {
+interface Series {
   name: string;
   values: readonly number[];
 }

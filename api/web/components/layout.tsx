@@ -98,6 +98,7 @@ function PageDocument(page: PageProps): VNode {
       </head>
       {navigation === undefined ? (
         <body class={isNarrow ? 'narrow' : topLinks === undefined ? undefined : 'front'}>
+          {topLinks === undefined ? null : <SkipLink />}
           <header class="top">
             <Brand href="/" />
             {topLinks}
@@ -121,9 +122,7 @@ function AreaBody({
 }: PageProps & { navigation: AreaNavigationProps }): VNode {
   return (
     <body class="area">
-      <a class="skip" href={`#${CONTENT_ID}`}>
-        Skip to content
-      </a>
+      <SkipLink />
       <AreaNavigation {...navigation} />
       <div class="page">
         <header class="bar">
@@ -137,6 +136,14 @@ function AreaBody({
         <Footer />
       </div>
     </body>
+  );
+}
+
+function SkipLink(): VNode {
+  return (
+    <a class="skip" href={`#${CONTENT_ID}`}>
+      Skip to content
+    </a>
   );
 }
 

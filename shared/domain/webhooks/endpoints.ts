@@ -83,12 +83,11 @@ export async function listEndpoints(accountId: number, page: number): Promise<Li
   return paginate(await queryManagedEndpoints(accountId).orderBy('id', 'desc'), page);
 }
 
-/** Finds the enabled endpoint of an account that has failed longest. */
+/** Finds an endpoint of an account that fails, or that the service has disabled because of that: the first one that did. */
 export async function findFailingEndpoint(accountId: number): Promise<WebhookEndpoint | undefined> {
   return queryManagedEndpoints(accountId)
-    .whereNotNull('failing_since')
-    .where({ disabled_at: null })
-    .orderBy('failing_since')
+    .whereRaw(`(disabled_reason IN ('gone', 'failing') OR disabled_at IS NULL AND failing_since IS NOT NULL)`)
+    .orderByRaw('coalesce(failing_since, disabled_at)')
     .first();
 }
 

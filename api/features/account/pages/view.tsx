@@ -61,7 +61,7 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
             <h2 id="days">Credits by day, last {USAGE_HISTORY_DAYS} days</h2>
             <a href="/account/usage/">Usage</a>
           </div>
-          <UsageChart title="Credits by day" usage={days} unit="credits" empty="No credits used in these days." />
+          <UsageChart title="Credits by day" usage={days} unit="credits" empty="No credits used in this period." />
         </section>
       </div>
       <section class="card" aria-labelledby="latest">
@@ -99,6 +99,7 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
     outcome,
     title: outcome?.[0] ?? 'Account',
     children,
+    hasMedia: true,
   });
 }
 

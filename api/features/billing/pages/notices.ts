@@ -2,19 +2,21 @@ import { getSubscriptionOverview } from '../../../../shared/domain/billing/billi
 import { getActivePlan } from '../../../../shared/domain/credits/entitlement.ts';
 import { getLowCreditsThreshold } from '../../../../shared/domain/credits/lowCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
-import { formatDate } from '../../../web/components/formatTime.ts';
+import { formatCount } from '../../../web/components/formatAmount.ts';
+import { formatDateTime } from '../../../web/components/formatTime.ts';
 import type { AreaNotice, FindNotice } from '../../../web/navigation.ts';
 import { describeAutoTopupProblem } from './autoTopup.tsx';
 
 const BILLING_PATH = '/account/billing/';
 
 async function findFailedPayment(account: Account): Promise<AreaNotice | null> {
+  const { subscription_id: subscription, spendable_until: until } = account;
+  if (subscription === null || until === null) return null;
   const { status } = await getSubscriptionOverview(account);
-  const { spendable_until: until } = account;
-  if (status !== 'past_due' || until === null) return null;
+  if (status !== 'past_due') return null;
   return {
     kind: 'bad',
-    text: `Your last payment failed. You can create generations until ${formatDate(until)}.`,
+    text: `Your last payment failed. You can create generations until ${formatDateTime(until)} (UTC).`,
     action: { label: 'Update the payment method', href: `${BILLING_PATH}#subscription` },
   };
 }
@@ -33,7 +35,7 @@ async function findLowCredits(account: Account): Promise<AreaNotice | null> {
   if (!isLow || account.auto_topup_enabled || getActivePlan(account) === null) return null;
   return {
     kind: 'warn',
-    text: 'Few credits are left for this month.',
+    text: `Your balance is low: ${formatCount(account.balance, 'credit')}.`,
     action: { label: 'Buy credits', href: `${BILLING_PATH}#topup` },
   };
 }

@@ -144,7 +144,7 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
         <span class="figure">{formatUsd(plan.priceMonthlyCents)}</span> a month
         <span class="hint">{formatUsd(plan.priceYearlyCents)}, billed yearly</span>
       </p>
-      <p>{describePurchase(plan.monthlyCredits)} a month</p>
+      <p>{describePurchase(plan.monthlyCredits)}</p>
       <ul class="plain">
         {plan.features.map((feature) => (
           <li>{feature.replaceAll(/\d{4,}/g, (digits) => formatNumber(Number(digits)))}</li>

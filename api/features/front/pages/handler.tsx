@@ -1,5 +1,6 @@
 import { getModelsWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
 import { config } from '../../../../shared/lib/config.ts';
+import { topupCredits } from '../../../../shared/spec/topupCredits.ts';
 import type { Context } from '../../../context.ts';
 import { getBrand } from '../../../web/brand.ts';
 import { CopyText } from '../../../web/components/copyText.tsx';
@@ -15,7 +16,7 @@ const listOfferedModels = async () => (await getModelsWithStatus()).filter(({ hi
 /** Shows visitors what the service does and costs. People who are signed in get to their account. */
 export async function showFrontPage(ctx: Context): Promise<void> {
   if (ctx.state.caller !== undefined) return ctx.redirect('/account/');
-  const { name, slug } = getBrand();
+  const { slug } = getBrand();
   const children = (
     <>
       <section class="hero">
@@ -49,7 +50,7 @@ export async function showFrontPage(ctx: Context): Promise<void> {
       <PlanCards plans={listOfferedPlans()} />
     </>
   );
-  sendFrontPage(ctx, { title: `Video and image generation by ${name}`, current: '/', children });
+  sendFrontPage(ctx, { title: 'Video and image generation', current: '/', children });
 }
 
 /** Shows every model with its parameters and prices. */
@@ -88,8 +89,9 @@ export function showPricingPage(ctx: Context): void {
           label="More credits by plan"
           columns={['Plan', '100 credits', '$50 buys', 'Enough for']}
           numeric={['100 credits', '$50 buys']}
-          rows={plans.map(({ name, priceMonthlyCents, monthlyCredits }) => {
-            const credits = Math.floor((5_000 * monthlyCredits) / priceMonthlyCents);
+          rows={plans.map((plan) => {
+            const { name, priceMonthlyCents, monthlyCredits } = plan;
+            const credits = topupCredits(5_000, plan);
             return [
               name,
               formatUsd(Math.round((100 * priceMonthlyCents) / monthlyCredits)),

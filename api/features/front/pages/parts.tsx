@@ -105,11 +105,9 @@ export function PlanCards({ plans }: { plans: readonly Plan[] }): VNode {
             <li>{describePurchase(plan.monthlyCredits)}</li>
             <li>{plan.parallelLimit} generations at a time</li>
           </ul>
-          <form action="/account/billing/">
-            <button type="submit" class={plan.highlight ? 'main wide' : 'wide'}>
-              Choose {plan.name}
-            </button>
-          </form>
+          <a class={plan.highlight ? 'button main wide' : 'button wide'} href="/account/billing/#plans">
+            Choose {plan.name}
+          </a>
         </li>
       ))}
     </ul>

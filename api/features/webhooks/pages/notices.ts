@@ -7,11 +7,14 @@ import { buildEndpointPath } from './paths.ts';
 
 /** Finds the webhook endpoint that has failed longest. */
 export async function findFailingEndpoint(account: Account): Promise<AreaNotice | null> {
-  const endpoint = account.webhook_count === 0 ? undefined : await findEndpoint(account.id);
-  if (endpoint?.failing_since == null) return null;
+  const endpoint = await findEndpoint(account.id);
+  if (endpoint === undefined) return null;
+  const { disabled_at: disabledAt, failing_since: failingSince } = endpoint;
+  const since = `${formatDateTime(disabledAt ?? failingSince ?? endpoint.updated_at)} (UTC)`;
+  const trouble = disabledAt === null ? `has failed since ${since}` : `failed, and was disabled on ${since}`;
   return {
     kind: 'warn',
-    text: `Deliveries to the webhook endpoint ${getEndpointName(endpoint)} have failed since ${formatDateTime(endpoint.failing_since)} (UTC).`,
-    action: { label: 'Show the deliveries', href: buildEndpointPath(endpoint.uuid) },
+    text: `The webhook endpoint ${getEndpointName(endpoint)} ${trouble}.`,
+    action: { label: 'Show the endpoint', href: buildEndpointPath(endpoint.uuid) },
   };
 }

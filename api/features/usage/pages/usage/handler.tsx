@@ -33,7 +33,7 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       <section class="card wider" aria-labelledby="credits-by-day">
         <h2 id="credits-by-day">Credits by day</h2>
         <p class="quiet small">In UTC. Refunds are subtracted.</p>
-        <UsageChart title="Credits by day" usage={usage} unit="credits" empty="No credits used in these days." />
+        <UsageChart title="Credits by day" usage={usage} unit="credits" empty="No credits used in this period." />
       </section>
     </div>
   );

@@ -10,13 +10,19 @@ interface UsageChartProps {
   empty: string;
 }
 
-/** Credits or generations by day, stacked by model. */
+/** Colors of a chart. */
+const SERIES_MAX = 4;
+
+/** Credits or generations by day, stacked by model. Models beyond the colors of the chart are one part of it. */
 export function UsageChart({ title, usage: { days, models }, unit, empty }: UsageChartProps): VNode {
+  const all = models.map(({ name, days: sums }) => ({ name, values: sums.map((sum) => sum[unit]) }));
+  const rest = all.length > SERIES_MAX ? all.splice(SERIES_MAX - 1) : [];
+  const others = days.map((_, index) => rest.reduce((total, { values }) => total + (values[index] ?? 0), 0));
   return (
     <StackedBarChart
       title={title}
       labels={days}
-      series={models.map(({ name, days: sums }) => ({ name, values: sums.map((sum) => sum[unit]) }))}
+      series={rest.length === 0 ? all : [...all, { name: 'Other models', values: others }]}
       format={formatNumber}
       isLastPartial
       empty={empty}
