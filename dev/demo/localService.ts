@@ -32,7 +32,7 @@ export async function ensureServiceRunning(
 ): Promise<void> {
   const response = await probeService(baseUrl);
   if (response.kind === 'stranger') {
-    throw new Error(`Another program responses at ${baseUrl} (${response.what}): set PORT to a free one, or BASE_URL.`);
+    throw new Error(`Another program responds at ${baseUrl} (${response.what}): set PORT to a free one, or BASE_URL.`);
   }
   if (response.kind === 'service') {
     if (!isExplicit && findLocalService(dataDir)?.baseUrl !== baseUrl) {
@@ -44,8 +44,8 @@ export async function ensureServiceRunning(
     console.log(`Using the service: ${baseUrl}`);
     return;
   }
-  if (!canStart) throw new Error(`Nothing responses at ${baseUrl}: start the service there, or unset BASE_URL.`);
-  console.log(`Nothing responses at ${baseUrl}: starting the service for this demo ...`);
+  if (!canStart) throw new Error(`Nothing responds at ${baseUrl}: start the service there, or unset BASE_URL.`);
+  console.log(`Nothing responds at ${baseUrl}: starting the service for this demo ...`);
   await startLocalService(baseUrl, onStarted);
 }
 

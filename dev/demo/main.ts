@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
-import { getDataDir } from '../../shared/lib/localService.ts';
+import { findLocalService, getDataDir } from '../../shared/lib/localService.ts';
 import { getErrorCode, getErrorMessage } from '../local/servers/errorDetails.ts';
 import { loadEnvFile } from '../local/stack/settings.ts';
 import { type DemoClient, createDemoClient, DemoRequestError } from './client.ts';
@@ -118,8 +118,9 @@ try {
   loadEnvFile();
   const given = (url ?? process.env['BASE_URL'])?.trim().replace(/\/+$/, '');
   const ownUrl = `http://localhost:${process.env['PORT']?.trim() || 3000}`;
-  const baseUrl = given || ownUrl;
   const dataDir = getDataDir(process.env);
+  // The service that runs in this folder may have another port than the one that it would start with now.
+  const baseUrl = given || (findLocalService(dataDir)?.baseUrl ?? ownUrl);
   if (!URL.canParse(baseUrl)) throw new Error(`${baseUrl} is not a URL such as http://localhost:3000.`);
   await ensureServiceRunning(
     { baseUrl, dataDir, canStart: baseUrl === ownUrl, isExplicit: url !== undefined },
