@@ -113,6 +113,8 @@ describe('pages of API keys', () => {
       const page = await send(KEYS_PAGE, { name: 'nightly job', ...OPTION_FIELDS });
       expect([page.status, getTitle(page.text)]).to.deep.equal([200, 'API key created']);
       expect(page.text).to.match(KEY);
+      // The key may not create.
+      expect(page.text).to.not.include('Send a request with it');
       const [created] = await listKeys(customer);
       expect(created).to.deep.include({ name: 'nightly job', ...OPTIONS, credits_used: 0, resets_at: null });
       const list = await show(KEYS_PAGE);
@@ -135,7 +137,9 @@ describe('pages of API keys', () => {
         models: '',
         ips: '',
       });
-      await send(KEYS_PAGE, { name: 'plain', ...WHOLE_ACCOUNT });
+      const { text } = await send(KEYS_PAGE, { name: 'plain', ...WHOLE_ACCOUNT });
+      const [key = ''] = KEY.exec(text) ?? [];
+      expect(text).to.include('Send a request with it').and.to.include(`Authorization: Bearer ${key}`);
       const [created] = await listKeys(customer);
       expect(created.name).to.equal('plain');
       expect(created).to.not.have.any.keys(...Object.keys(OPTIONS));

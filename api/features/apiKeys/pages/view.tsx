@@ -34,6 +34,8 @@ export interface NewKey {
 
 interface KeysFlash extends PageProblem {
   newKey?: NewKey;
+  /** True if the key is certain to be allowed to create with any model. */
+  mayCreate?: boolean;
 }
 
 /** Renders the API keys of the account, with a form to create one. */
@@ -41,7 +43,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
   const { accountId } = requireCaller(ctx);
   const [account, keys] = await Promise.all([getAccount(accountId), listActiveApiKeys(accountId)]);
   const limits = await listKeyLimits(keys);
-  const { newKey, ...problem } = flash;
+  const { newKey, mayCreate = false, ...problem } = flash;
   // The errors of other forms are shown on this page, too.
   const isRejected = problem.problem !== undefined && ctx.path === KEYS_PATH;
   const entered = isRejected ? keyForm.keep(ctx.state.form) : undefined;
@@ -49,7 +51,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
   const children = (
     <>
       {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
-      {newKey === undefined ? null : (
+      {newKey === undefined || !mayCreate ? null : (
         <section class="card" aria-labelledby="first-request">
           <h2 id="first-request">Send a request with it</h2>
           <RequestSamples apiKey={newKey.key} />
