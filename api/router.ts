@@ -12,7 +12,7 @@ import { token } from './oauth/token.ts';
 import type { HttpRoute } from './pipeline/route.ts';
 import * as openapi from './openapi/routes.ts';
 import { listRoutes } from './openapi/feature.ts';
-import { asset } from './static/assets.ts';
+import { asset } from './static/serveAsset.ts';
 import { media } from './static/media.ts';
 import { setAreaParts } from './web/navigation.ts';
 

@@ -13,14 +13,14 @@ import {
   requireSupportedVersion,
   withTransportErrors,
 } from './transport/message.ts';
-import { cancelRequest, handleMcpRequest } from './transport/requestHandler.ts';
+import { cancelRequest, handleMcpRequest } from './transport/sessionRequests.ts';
 import { createMcpSession, deleteMcpSession, EVENT_ID_PATTERN, requireMcpSession } from './transport/session.ts';
 import { serveSessionStream } from './transport/sessionStream.ts';
 import { handleStateless } from './transport/stateless.ts';
 
 /**
  * The Streamable HTTP endpoint of the Model Context Protocol (docs/mcp.md). A tools/call passes from `post` through
- * transport/requestHandler.ts to tools/callTool.ts, or without a session through transport/stateless.ts and server.ts.
+ * transport/sessionRequests.ts to tools/callTool.ts, or without a session through transport/stateless.ts and server.ts.
  */
 
 /** `POST /mcp`: handles one message of a client. */

@@ -92,7 +92,7 @@ export function buildServer({ withIcon = true } = {}): Server {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
     return { tools: getTools().map(({ listing }) => listing) as never };
   });
-  // Calls by stateless clients. Those in sessions do not pass through the library: see transport/requestHandler.ts.
+  // Calls by stateless clients. Those in sessions do not pass through the library: see transport/sessionRequests.ts.
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const isCancelled = () => context.mcpReq.signal.aborted;
     return callTool(params.name, params.arguments, getMcpRequestContext(context), { ...context.mcpReq, isCancelled });

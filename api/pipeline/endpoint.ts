@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { executeIdempotent, type SaveResponse } from '../../shared/domain/platform/idempotentRequests.ts';
+import type { SaveResponse } from '../../shared/domain/platform/idempotentRequests.ts';
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { createBodyParser } from '../../shared/lib/validation/bodyParser.ts';
@@ -7,7 +7,7 @@ import { createQueryParser } from '../../shared/lib/validation/queryParser.ts';
 import type { ErrorCode } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { getJsonBody } from './body.ts';
-import { readIdempotencyKey } from './idempotency.ts';
+import { executeRequestOnce } from './idempotency.ts';
 import { parseUuidParam } from './requestParameters.ts';
 import type { KeyPolicy, RequiredCredential, RouteMethod, RoutePolicy, RouteRateLimit } from './route.ts';
 
@@ -138,7 +138,9 @@ export function defineEndpoint<Body extends TSchema, Query extends TSchema, Pars
     ctx.status = getStatus();
     const execute = async (id: string, saveResponse: SaveResponse<unknown>) =>
       run(new EndpointRequest(ctx, body, query, id, saveResponse));
-    const response = await (idempotent === true ? runOnce(ctx, scope, body, execute) : execute('', saveNothing));
+    const response = await (idempotent === true
+      ? executeRequestOnce(ctx, scope, body, execute)
+      : execute('', saveNothing));
     if (response !== undefined) ctx.body = response;
   }
 
@@ -146,18 +148,3 @@ export function defineEndpoint<Body extends TSchema, Query extends TSchema, Pars
 }
 
 const saveNothing = async (): Promise<void> => {};
-
-/** Runs a request once per idempotency key. The same key with another request is rejected. */
-async function runOnce(
-  ctx: Context,
-  scope: string,
-  body: unknown,
-  execute: (id: string, saveResponse: SaveResponse<unknown>) => Promise<unknown>,
-): Promise<unknown> {
-  const { params } = ctx as unknown as { params: object };
-  const request = 'uuid' in params ? { uuid: parseUuidParam(ctx), body } : body;
-  const keyed = { accountId: requireCaller(ctx).accountId, scope, key: readIdempotencyKey(ctx), request };
-  const { response, isReplay } = await executeIdempotent(keyed, execute);
-  if (isReplay) ctx.set('idempotent-replayed', 'true');
-  return response;
-}

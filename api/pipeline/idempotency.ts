@@ -3,6 +3,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { getForm } from './body.ts';
+import { parseUuidParam } from './requestParameters.ts';
 
 const IDEMPOTENCY_KEY_PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_CHARACTERS}}$`);
 
@@ -28,5 +29,20 @@ export async function executeFormOnce<Response>(
   const key = getForm(ctx).get('request') ?? '';
   const keyed = { scope, request, key: /^[0-9a-f-]{36}$/.test(key) ? key : null };
   const { response } = await executeIdempotent({ ...keyed, accountId: requireCaller(ctx).accountId }, execute);
+  return response;
+}
+
+/** Runs a request once per idempotency key. The same key with another request is rejected. */
+export async function executeRequestOnce(
+  ctx: Context,
+  scope: string,
+  body: unknown,
+  execute: (id: string, saveResponse: SaveResponse<unknown>) => Promise<unknown>,
+): Promise<unknown> {
+  const { params } = ctx as unknown as { params: object };
+  const request = 'uuid' in params ? { uuid: parseUuidParam(ctx), body } : body;
+  const keyed = { accountId: requireCaller(ctx).accountId, scope, key: readIdempotencyKey(ctx), request };
+  const { response, isReplay } = await executeIdempotent(keyed, execute);
+  if (isReplay) ctx.set('idempotent-replayed', 'true');
   return response;
 }

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { DefaultSecret } from '../../../shared/domain/webhooks/defaultEndpoint.ts';
 import type { ListedDelivery } from '../../../shared/domain/webhooks/deliveries.ts';
-import type { EndpointWithSecret } from '../../../shared/domain/webhooks/endpoints.ts';
+import type { EndpointWithSecret } from '../../../shared/domain/webhooks/rotateSecret.ts';
 import { presentAs } from '../../../shared/presenters/fields.ts';
 import { presentWebhookEndpoint } from '../../../shared/presenters/webhookEndpoint.ts';
 import { type DefaultSecretResponse, DeliveryResponse, type WebhookEndpointWithSecretResponse } from './schemas.ts';

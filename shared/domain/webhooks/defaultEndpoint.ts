@@ -8,7 +8,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/credentials.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { replaceKeys } from './endpoints.ts';
+import { replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
 
 /**

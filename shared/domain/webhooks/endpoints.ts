@@ -1,6 +1,6 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import { addMilliseconds, now } from '../../lib/clock.ts';
+import { now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { type ListPage, paginate } from '../../lib/pagination.ts';
@@ -8,18 +8,19 @@ import { presentWebhookEndpoint } from '../../presenters/webhookEndpoint.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../spec/events.ts';
-import { PREVIOUS_WEBHOOK_KEYS_MS, WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
+import { WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/credentials.ts';
-import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { insertDelivery, type ListedDelivery } from './deliveries.ts';
 import { disableEndpoint, enableEndpoint, updateWebhookCount } from './endpointState.ts';
 import { assertEnabled, endpointNotFoundError, queryManagedEndpoints } from './findEndpoint.ts';
+import { type EndpointWithSecret, recordEndpointChange, replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, sealKeys } from './signingKeys.ts';
 import { parseWebhookUrl } from './webhookUrl.ts';
 
@@ -216,43 +217,4 @@ async function changeEndpoint<Result>(
 
 function toStoredTypes(events: readonly WebhookEventType[] | null = null): WebhookEventType[] | null {
   return events === null ? null : [...new Set(events)];
-}
-
-/** An endpoint with its secret, which is returned only when it was created. */
-export interface EndpointWithSecret {
-  endpoint: WebhookEndpoint;
-  secret: string;
-}
-
-/**
- * Replaces the keys of an endpoint, whose row the transaction has locked. The former keys sign as well for 24 hours; keys
- * of an earlier rotation stop at once.
- */
-export async function replaceKeys(
-  transaction: Transaction,
-  endpoint: WebhookEndpoint,
-  origin: RequestOrigin,
-): Promise<EndpointWithSecret> {
-  const keys = generateSigningKeys();
-  const at = now();
-  const rotated = await endpoint.$query(transaction).patchAndFetch({
-    ...sealKeys(endpoint.uuid, keys),
-    previous_secret: endpoint.secret,
-    previous_private_key: endpoint.private_key,
-    previous_until: addMilliseconds(at, PREVIOUS_WEBHOOK_KEYS_MS),
-    updated_at: at,
-  });
-  await recordEndpointChange(transaction, endpoint, 'webhook_secret_rotated', origin);
-  return { endpoint: rotated, secret: keys.secret };
-}
-
-/** Records a change of an endpoint in the security log, by its host: its path may contain a secret of the receiver. */
-function recordEndpointChange(
-  transaction: Transaction,
-  { account_id: accountId, uuid, url }: WebhookEndpoint,
-  event: 'webhook_created' | 'webhook_url_changed' | 'webhook_deleted' | 'webhook_secret_rotated',
-  origin: RequestOrigin,
-): Promise<void> {
-  const details: Record<string, string> = url === null ? {} : { host: new URL(url).host };
-  return recordSecurityEvent(transaction, { accountId, event, origin, details, subject: { webhook: uuid } });
 }
