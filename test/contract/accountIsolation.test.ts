@@ -192,7 +192,16 @@ describe('resources of another account', () => {
     expect([...new Set(rows.map(({ path }) => path))]).to.have.members(Object.keys(THINGS));
     // The other path parameters, apart from that of a delivery, do not name resources of an account.
     const names = ROUTES.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
-    expect(new Set(names)).to.have.all.keys(':uuid', ':delivery', ':file', ':provider', ':code', ':shard', ':token');
+    expect(new Set(names)).to.have.all.keys(
+      ':uuid',
+      ':delivery',
+      ':file',
+      ':page',
+      ':provider',
+      ':code',
+      ':shard',
+      ':token',
+    );
   });
 
   for (const row of rows) {
