@@ -14,7 +14,16 @@ export interface BuggyBuild {
   remove(): void;
 }
 
-const SOURCES = ['api', 'dev/sampleUpstream', 'migrations', 'shared', 'worker', 'package.json', 'tsconfig.json'];
+const SOURCES = [
+  'api',
+  'dev/sampleUpstream',
+  'docs',
+  'migrations',
+  'shared',
+  'worker',
+  'package.json',
+  'tsconfig.json',
+];
 const MODULES = SOURCES.filter((name) => !name.includes('.'));
 
 /**
