@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'objection';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
+import { createLastUsedRecorder } from '../../lib/database/lastUsed.ts';
 import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { repeatOnDeadlock } from '../../lib/database/repeatOnDeadlock.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
@@ -146,28 +147,13 @@ function keyExpiredError(expiresAt: string | null): ServiceError {
   return new ServiceError('invalid_api_key', `The API key expired${time}. Create another one, and use that.`);
 }
 
-const RECORD_LAST_USED = prepared(
-  'record_keys_last_used',
-  `UPDATE api_keys SET last_used_at = :now
-    WHERE key_hash IN (
-      SELECT key_hash FROM api_keys
-       WHERE key_hash = ANY (:hashes) AND (last_used_at IS NULL OR last_used_at <= :before)
-       ORDER BY key_hash FOR NO KEY UPDATE SKIP LOCKED)`,
-);
-
 /** Records that keys were used, at most once per key and 60 seconds over all processes. */
-export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
-  maxItems: 64,
-  maxInFlight: 1,
-  run: async (hashes) => {
-    const at = now();
-    await runStatement(RECORD_LAST_USED, {
-      hashes,
-      now: at,
-      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
-    });
-    return [];
-  },
+export const recordApiKeyLastUsed = createLastUsedRecorder({
+  name: 'record_keys_last_used',
+  table: 'api_keys',
+  key: 'key_hash',
+  type: 'bytea',
+  intervalMs: API_KEY_LAST_USED_INTERVAL_MS,
 });
 
 /**

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { createLastUsedRecorder } from '../../lib/database/lastUsed.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { sha256 } from '../../lib/secrets.ts';
@@ -202,26 +203,11 @@ export async function findGrantAccount(uuid: string): Promise<number | undefined
   return grant?.account_id;
 }
 
-const RECORD_GRANT_USE = prepared(
-  'record_grants_last_used',
-  `UPDATE oauth_grants SET last_used_at = :now
-    WHERE uuid IN (
-      SELECT uuid FROM oauth_grants
-       WHERE uuid = ANY (cast(:uuids AS uuid[])) AND (last_used_at IS NULL OR last_used_at <= :before)
-       ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED)`,
-);
-
 /** Records the last use of grants, at most once in 60 seconds for each grant across all processes. */
-export const recordGrantUse = createBatcher<string, void>({
-  maxItems: 64,
-  maxInFlight: 1,
-  run: async (uuids) => {
-    const at = now();
-    await runStatement(RECORD_GRANT_USE, {
-      uuids,
-      now: at,
-      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
-    });
-    return [];
-  },
+export const recordGrantUse = createLastUsedRecorder({
+  name: 'record_grants_last_used',
+  table: 'oauth_grants',
+  key: 'uuid',
+  type: 'uuid',
+  intervalMs: API_KEY_LAST_USED_INTERVAL_MS,
 });

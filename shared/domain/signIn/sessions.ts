@@ -2,6 +2,7 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { createLastUsedRecorder } from '../../lib/database/lastUsed.ts';
 import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
@@ -231,28 +232,13 @@ export async function revokeOtherWebSessions(
   });
 }
 
-const RECORD_LAST_USED = prepared(
-  'record_sessions_last_used',
-  `UPDATE sessions SET last_used_at = :now
-    WHERE token_hash IN (
-      SELECT token_hash FROM sessions
-       WHERE token_hash = ANY (:hashes) AND last_used_at <= :before
-       ORDER BY token_hash FOR NO KEY UPDATE SKIP LOCKED)`,
-);
-
 /** Records that sessions were used, by their hashes. At most once per session and 60 seconds over all processes. */
-export const recordSessionLastUsed = createBatcher<Buffer, void>({
-  maxItems: 64,
-  maxInFlight: 1,
-  run: async (hashes) => {
-    const at = now();
-    await runStatement(RECORD_LAST_USED, {
-      hashes,
-      now: at,
-      before: addMilliseconds(at, -SESSION_LAST_USED_INTERVAL_MS),
-    });
-    return [];
-  },
+export const recordSessionLastUsed = createLastUsedRecorder({
+  name: 'record_sessions_last_used',
+  table: 'sessions',
+  key: 'token_hash',
+  type: 'bytea',
+  intervalMs: SESSION_LAST_USED_INTERVAL_MS,
 });
 
 const BATCH_SIZE = 1_000;
