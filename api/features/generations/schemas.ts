@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import { getModelSlugs, getOfferedModels } from '../../../shared/lib/catalog/catalog.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { NO_OTHER_FIELDS } from '../../../shared/presenters/fields.ts';
 import {
@@ -36,11 +36,9 @@ const buildCreateGenerationRequest = (slugs: string[]) =>
     NO_OTHER_FIELDS,
   );
 
-const listOffered = () => getCatalog().models.filter(({ hidden }) => !hidden);
-
 /** Body of a create with one of the models that are listed. */
 export const getCreateGenerationRequest = perService(() =>
-  buildCreateGenerationRequest(listOffered().map(({ slug }) => slug)),
+  buildCreateGenerationRequest(getOfferedModels().map(({ slug }) => slug)),
 );
 
 /** Body of a create with any model. Hidden ones are accepted, and named in no error and no document. */
@@ -58,7 +56,7 @@ export const getDocumentedGenerationRequest = perService((): TSchema => {
     properties: {
       ...request.properties,
       params: {
-        ...buildChoice(listOffered().map(({ params }) => params)),
+        ...buildChoice(getOfferedModels().map(({ params }) => params)),
         description: 'Options of the model: see `GET /api/models/`',
       },
       metadata: {
@@ -77,4 +75,4 @@ const PARAMS_NAMES: Readonly<Record<string, string>> = { 'vidmodel-video': 'Vide
 
 /** Returns the schemas of the parameters of all models that are listed, by their names in the document. */
 export const nameParamsSchemas = (): Record<string, TSchema> =>
-  Object.fromEntries(listOffered().map(({ slug, params }) => [PARAMS_NAMES[slug] ?? `${slug}-params`, params]));
+  Object.fromEntries(getOfferedModels().map(({ slug, params }) => [PARAMS_NAMES[slug] ?? `${slug}-params`, params]));

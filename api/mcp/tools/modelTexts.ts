@@ -1,4 +1,4 @@
-import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import { getOfferedModels } from '../../../shared/lib/catalog/catalog.ts';
 import { listPrices } from '../../../shared/lib/catalog/price.ts';
 import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
 
@@ -12,7 +12,7 @@ type Prices = { seconds: [seconds: number, credits: number][] } | { least: numbe
 
 /** Returns the models that a tool offers, in catalog order. */
 export function listOfferedModels(kind: ModelKind): CatalogModel[] {
-  return getCatalog().models.filter((model) => model.kind === kind && !model.hidden);
+  return getOfferedModels().filter((model) => model.kind === kind);
 }
 
 /** Describes prices for a sentence: `35 credits for 5 seconds and 70 for 10`. */

@@ -117,6 +117,11 @@ export function hasImageModels(): boolean {
   return getCatalog().models.some(({ inputs }) => Object.keys(inputs).length > 0);
 }
 
+/** Returns the models that are listed, in the order of the catalog. */
+export function getOfferedModels({ models }: Catalog = getCatalog()): CatalogModel[] {
+  return models.filter(({ hidden }) => !hidden);
+}
+
 /** Returns the plans on sale, in the order of the catalog. The subscribers of hidden ones keep them. */
 export function getOfferedPlans({ plans }: Catalog = getCatalog()): readonly Plan[] {
   return plans.filter(({ hidden }) => !hidden);

@@ -1,5 +1,5 @@
 import type { CatalogModel, GenerationParams, ModelKind, ParamDefinition, ParamValue } from '../../spec/catalog.ts';
-import { type Catalog, getCatalog } from './catalog.ts';
+import { type Catalog, getCatalog, getOfferedModels } from './catalog.ts';
 
 /** Requests that documents show as examples, with a model that the service has. */
 
@@ -18,8 +18,8 @@ export interface ExampleRequest {
  * Returns the first offered model of a kind that needs no image, or the first one of the kind.
  * @returns undefined if no model of the kind is offered.
  */
-export function findExampleModel(kind: ModelKind, { models }: Catalog = getCatalog()): CatalogModel | undefined {
-  const offered = models.filter((model) => !model.hidden && model.kind === kind);
+export function findExampleModel(kind: ModelKind, catalog: Catalog = getCatalog()): CatalogModel | undefined {
+  const offered = getOfferedModels(catalog).filter((model) => model.kind === kind);
   return offered.find(({ inputs }) => Object.values(inputs).every(({ required }) => !required)) ?? offered[0];
 }
 

@@ -22,7 +22,7 @@ import { GettingStarted } from './gettingStarted.tsx';
 /** Generations that the overview shows. */
 const LATEST_MAX = 4;
 
-/** Outcomes by the code in the `checkout` parameter, with which the payment processor sends the browser back. */
+/** Outcome of `checkout=canceled`, with which the payment processor sends the browser back. */
 const CHECKOUT_CANCELED = ['Checkout canceled', 'Checkout canceled. You were not charged.'] as const;
 
 const PAYMENT_PENDING: Outcome = [

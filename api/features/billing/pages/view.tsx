@@ -20,6 +20,7 @@ import { TextField } from '../../../web/components/fields.tsx';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { PlanPrice } from '../../../web/components/planPrice.tsx';
 import { AutoTopupSection } from './autoTopup.tsx';
 import { describeSubscription } from './describeSubscription.ts';
 import { InvoicesSection } from './invoices.tsx';
@@ -140,10 +141,7 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
           <span class="tag">Recommended</span>
         ) : null}
       </h3>
-      <p>
-        <span class="figure">{formatUsd(plan.priceMonthlyCents)}</span> a month
-        <span class="hint">{formatUsd(plan.priceYearlyCents)}, billed yearly</span>
-      </p>
+      <PlanPrice plan={plan} />
       <p>{describePurchase(plan.monthlyCredits)}</p>
       <ul class="plain">
         {plan.features.map((feature) => (

@@ -1,4 +1,5 @@
 import { getModelsWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
+import { getOfferedPlans } from '../../../../shared/lib/catalog/catalog.ts';
 import { config } from '../../../../shared/lib/config.ts';
 import { topupCredits } from '../../../../shared/spec/topupCredits.ts';
 import type { Context } from '../../../context.ts';
@@ -9,9 +10,7 @@ import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts
 import { sendFrontPage } from '../../../web/components/frontPage.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
 import { Table } from '../../../web/components/table.tsx';
-import { listOfferedPlans, ModelCards, ParamList, PlanCards } from './parts.tsx';
-
-const listOfferedModels = async () => (await getModelsWithStatus()).filter(({ hidden }) => !hidden);
+import { ModelCards, ParamList, PlanCards } from './parts.tsx';
 
 /** Shows visitors what the service does and costs. People who are signed in get to their account. */
 export async function showFrontPage(ctx: Context): Promise<void> {
@@ -45,9 +44,9 @@ export async function showFrontPage(ctx: Context): Promise<void> {
         </div>
       </section>
       <h2>Models and prices</h2>
-      <ModelCards models={await listOfferedModels()} />
+      <ModelCards models={await getModelsWithStatus()} />
       <h2>Plans</h2>
-      <PlanCards plans={listOfferedPlans()} />
+      <PlanCards plans={getOfferedPlans()} />
     </>
   );
   sendFrontPage(ctx, { title: 'Video and image generation', current: '/', children });
@@ -55,7 +54,7 @@ export async function showFrontPage(ctx: Context): Promise<void> {
 
 /** Shows every model with its parameters and prices. */
 export async function showModelsPage(ctx: Context): Promise<void> {
-  const models = await listOfferedModels();
+  const models = await getModelsWithStatus();
   const children = (
     <>
       <h1>Models</h1>
@@ -74,7 +73,7 @@ export async function showModelsPage(ctx: Context): Promise<void> {
 
 /** Shows the plans, and what credits cost and buy on each. */
 export function showPricingPage(ctx: Context): void {
-  const plans = listOfferedPlans();
+  const plans = getOfferedPlans();
   const children = (
     <>
       <h1>Pricing</h1>

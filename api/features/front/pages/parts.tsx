@@ -1,13 +1,11 @@
 import type { VNode } from 'preact';
 import type { ModelWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
-import { getCatalog } from '../../../../shared/lib/catalog/catalog.ts';
+import { getExamplePlan } from '../../../../shared/lib/catalog/catalog.ts';
 import type { Plan } from '../../../../shared/spec/plans.ts';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { Icon } from '../../../web/components/icon.tsx';
-
-/** Plans that can be chosen. */
-export const listOfferedPlans = () => getCatalog().plans.filter(({ hidden }) => !hidden);
+import { PlanPrice } from '../../../web/components/planPrice.tsx';
 
 /** Cards of the models with what a generation costs, in credits and in money. */
 export function ModelCards({ models }: { models: readonly ModelWithStatus[] }): VNode {
@@ -78,11 +76,9 @@ function describeCredits({ creditsBase: least, creditsMax: most, kind }: ModelWi
 }
 
 /** Price of the cheapest generation at the rate of the recommended plan. */
-function describeMoney({ creditsBase }: ModelWithStatus): string | null {
-  const plans = listOfferedPlans();
-  const plan = plans.find(({ highlight }) => highlight) ?? plans[0];
-  if (plan === undefined) return null;
-  return `from ${formatUsd(Math.round((creditsBase * plan.priceMonthlyCents) / plan.monthlyCredits))} on ${plan.name}`;
+function describeMoney({ creditsBase }: ModelWithStatus): string {
+  const { name, priceMonthlyCents, monthlyCredits } = getExamplePlan();
+  return `from ${formatUsd(Math.round((creditsBase * priceMonthlyCents) / monthlyCredits))} on ${name}`;
 }
 
 /** Cards of the plans with what a month of each buys. */
@@ -94,10 +90,7 @@ export function PlanCards({ plans }: { plans: readonly Plan[] }): VNode {
           <h3>
             {plan.name} {plan.highlight ? <span class="tag">Recommended</span> : null}
           </h3>
-          <p>
-            <span class="figure">{formatUsd(plan.priceMonthlyCents)}</span> a month
-            <span class="hint">{formatUsd(plan.priceYearlyCents)}, billed yearly</span>
-          </p>
+          <PlanPrice plan={plan} />
           <ul class="plain">
             <li>
               <strong>{formatNumber(plan.monthlyCredits)} credits</strong> every month
