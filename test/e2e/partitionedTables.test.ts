@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { connectTo } from '../../dev/local/environment/databases.ts';
 import { partitionByAccount, PARTITIONED_TABLES } from '../../dev/partitioning/partitionByAccount.ts';
 import { REUSE_PLANS_OF_PARTITIONS } from '../../migrations/reusePlans.ts';
+import { NESTED_RUN_FIRST_PORT } from '../harness/ports.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
@@ -101,9 +102,7 @@ describe('tables that are partitioned by account', () => {
     const child = spawn(
       process.execPath,
       ['--import', 'tsx', 'test/run.ts', '--partitions', '4', '--jobs', '3', ...FILES],
-      {
-        env: process.env,
-      },
+      { env: { ...process.env, TEST_FIRST_PORT: String(NESTED_RUN_FIRST_PORT) } },
     );
     let output = '';
     for (const stream of [child.stdout, child.stderr])
