@@ -24,7 +24,7 @@ import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { assertNotDeleting } from './accounts.ts';
 import type { Caller } from './caller.ts';
-import { assertCredentialUnchanged, lockAccountOfCaller } from './credentials.ts';
+import { assertCredentialUnchanged, lockAccountOfCaller } from './lockedCredentials.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { makesKeysWithoutStaffRights } from './staffRights.ts';
 import { ensureTestAccount, lockTestAccount, requireTestMode } from './testAccounts.ts';

@@ -1,19 +1,13 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'objection';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { createLastUsedRecorder } from '../../lib/database/lastUsed.ts';
 import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { repeatOnDeadlock } from '../../lib/database/repeatOnDeadlock.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
-import { Account } from '../../tables/Account.ts';
-import { OAuthGrant } from '../../tables/OAuthGrant.ts';
-import { Session } from '../../tables/Session.ts';
-import { lockAccount } from '../credits/ledger.ts';
 import type { Caller, KeyCredential, Restrictions } from './caller.ts';
 
 export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';
@@ -111,7 +105,7 @@ export async function verifyApiKey(key: KeyCredential): Promise<Caller> {
 }
 
 /** Returns the rights of a valid key as they are for a transaction; null if the key is not valid. */
-async function readKeyRights(
+export async function readKeyRights(
   transaction: Transaction,
   hash: Buffer,
 ): Promise<{ restrictions: Restrictions | undefined } | null> {
@@ -155,85 +149,3 @@ export const recordApiKeyLastUsed = createLastUsedRecorder({
   type: 'bytea',
   intervalMs: API_KEY_LAST_USED_INTERVAL_MS,
 });
-
-/**
- * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks the
- * account, except a browser that signs itself out; a request verifies its credential again once it has the lock.
- */
-
-/**
- * Verifies that the key of a caller is valid and has the rights with which the request was admitted, or that its session is
- * open or its grant not revoked, and keeps these so until the transaction ends. The transaction has locked the account.
- * @throws ServiceError insufficient_scope for a key that was changed; invalid_api_key for one that was revoked or has
- *   expired, for a session that has ended, or for a revoked grant.
- */
-export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
-  const { credential } = caller;
-  switch (credential.kind) {
-    case 'service':
-      return;
-    case 'session': {
-      const session = await Session.query(transaction).findById(credential.hash).select('uuid').forKeyShare();
-      if (session === undefined) throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
-      return;
-    }
-    case 'token': {
-      // A revocation does not lock the account: it commits before this, or after the transaction.
-      const grant = await OAuthGrant.query(transaction).findById(credential.grantUuid).select('revoked_at').forShare();
-      if (grant?.revoked_at !== null) throw invalidCredentialError(caller);
-      return;
-    }
-    case 'key': {
-      const present = await readKeyRights(transaction, credential.hash);
-      if (present === null) throw keyChangedError('invalid_api_key', 'was revoked or has expired');
-      assertSameRights(present, caller);
-    }
-  }
-}
-
-/** @throws ServiceError insufficient_scope if a key does not have the rights with which its request was admitted. */
-export function assertSameRights(
-  present: Pick<Caller, 'restrictions'>,
-  { restrictions }: Pick<Caller, 'restrictions'>,
-): void {
-  if (!isDeepStrictEqual(present.restrictions, restrictions))
-    throw keyChangedError('insufficient_scope', 'was changed');
-}
-
-/** Builds the error for a request whose key was changed before the account was locked. */
-export function keyChangedError(code: 'invalid_api_key' | 'insufficient_scope', change: string): ServiceError {
-  return new ServiceError(code, `The API key of this request ${change} while it ran. Nothing was created or changed.`);
-}
-
-/**
- * Locks the account of a caller and verifies that its key or session is still valid.
- * @throws ServiceError as {@link assertCredentialUnchanged}
- */
-export async function lockAccountOfCaller(transaction: Transaction, caller: Caller): Promise<Account> {
-  const account = await lockAccount(transaction, caller.accountId);
-  await assertCredentialUnchanged(transaction, caller);
-  return account;
-}
-
-/**
- * Runs a change with the account of its caller locked and its credential verified. Without a credential, the change runs by
- * itself. After a deadlock, which ends the transaction without a change, it runs again.
- * @param name of the change, for the log.
- * @param change takes the transaction, if there is one, and locks the account before anything else.
- * @throws ServiceError account_suspended, and those of {@link assertCredentialUnchanged}
- */
-export async function withVerifiedCredential<Result>(
-  name: string,
-  caller: Caller,
-  change: (transaction?: Transaction) => Promise<Result>,
-): Promise<Result> {
-  if (caller.credential.kind === 'service') return change();
-  return repeatOnDeadlock(name, () =>
-    Account.transaction(async (transaction) => {
-      const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);
-      if (suspendedAt !== null) throw accountSuspendedError();
-      await assertCredentialUnchanged(transaction, caller);
-      return change(transaction);
-    }),
-  );
-}

@@ -9,7 +9,7 @@ import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { GiftCode } from '../../tables/GiftCode.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/credentials.ts';
+import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { type Actor, mayActOn, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { needsApproval, postAdjustmentWithin } from './creditAdjustments.ts';
 

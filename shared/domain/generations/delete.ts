@@ -3,7 +3,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { ServiceError } from '../../spec/errors.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
-import { withVerifiedCredential } from '../accounts/credentials.ts';
+import { withVerifiedCredential } from '../accounts/lockedCredentials.ts';
 import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
 
 const LEVEL_VALUES = BLOCK_LEVELS.map((level) => `(${level}, ${blockSize(level)})`).join(', ');

@@ -14,7 +14,6 @@ import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import {
   accountSuspendedError,
-  assertSameRights,
   buildKeyCaller,
   invalidCredentialError,
   IS_OWNED_KEY,
@@ -22,6 +21,7 @@ import {
   type KeyOwnerRow,
   verifyApiKey,
 } from '../accounts/credentials.ts';
+import { assertSameRights } from '../accounts/lockedCredentials.ts';
 import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 

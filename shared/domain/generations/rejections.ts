@@ -1,6 +1,7 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
-import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError, keyChangedError } from '../accounts/credentials.ts';
+import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError } from '../accounts/credentials.ts';
+import { keyChangedError } from '../accounts/lockedCredentials.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { buildSubscriptionRequiredError } from '../credits/entitlement.ts';
 import { buildReachedLimitError, type LimitOwner } from '../spendingLimits/reachedLimitError.ts';

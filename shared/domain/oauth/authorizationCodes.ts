@@ -10,7 +10,7 @@ import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/credentials.ts';
+import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import {
   INSERT_SECURITY_EVENTS,
   logSecurityEvent,

@@ -5,7 +5,7 @@ import { UnreadableSecretError } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/credentials.ts';
+import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { replaceKeys } from './rotateSecret.ts';

@@ -14,7 +14,7 @@ import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
-import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/credentials.ts';
+import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { insertDelivery, type ListedDelivery } from './deliveries.ts';

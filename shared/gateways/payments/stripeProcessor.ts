@@ -5,6 +5,7 @@ import { buildCheckoutMethods } from './stripeCheckout.ts';
 import { createStripeClient, type StripeOptions } from './stripeClient.ts';
 import { buildConnectMethods } from './stripeConnect.ts';
 import { buildEventMethods } from './stripeEvents.ts';
+import { buildInvoiceMethods } from './stripeInvoices.ts';
 import { buildPaymentMethods } from './stripePayments.ts';
 import { findPlanPriceProblem, parsePlanPrices } from './stripePrices.ts';
 import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
@@ -34,6 +35,7 @@ export function createStripeProcessor(options: StripeOptions) {
     ...buildCheckoutMethods(stripe, options),
     ...buildPaymentMethods(stripe, options),
     ...buildSubscriptionMethods(stripe, options),
+    ...buildInvoiceMethods(stripe, options),
     ...buildConnectMethods(stripe),
     ...buildEventMethods(stripe, options),
   } satisfies PaymentProcessor;

@@ -8,7 +8,7 @@ import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { buildServiceCaller, type Caller } from '../../accounts/caller.ts';
-import { withVerifiedCredential } from '../../accounts/credentials.ts';
+import { withVerifiedCredential } from '../../accounts/lockedCredentials.ts';
 import { LOCK_ACCOUNTS } from '../../credits/ledger.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';

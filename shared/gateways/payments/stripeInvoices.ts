@@ -1,0 +1,179 @@
+import type Stripe from 'stripe';
+import type { PaymentProcessor, RefundOutcome } from './paymentProcessor.ts';
+import { findOrNull, type StripeOptions, unwrap } from './stripeClient.ts';
+import {
+  ACCOUNT_KEY,
+  computeReversals,
+  CURRENCY,
+  fromUnixSeconds,
+  getLatestCharge,
+  getMetadataUuid,
+  getStripeId,
+  getSubscriptionId,
+  getTotalWithoutTax,
+  hasCreditNotes,
+  isDisputeOpen,
+  toProcessorInvoice,
+} from './stripeMappers.ts';
+import { listDisputes, refundCharge } from './stripePayments.ts';
+
+/** One payment of an invoice. */
+interface InvoicePayment {
+  intent: Stripe.PaymentIntent;
+  charge: Stripe.Charge;
+  disputes: Stripe.Dispute[];
+  paidCents: number;
+}
+
+/** An amount that was returned to a customer. The amount of a dispute is withdrawn when it is opened. */
+interface Return {
+  cents: number;
+  at: Date;
+}
+
+function sumCents(returns: Return[]): number {
+  return returns.reduce((sum, { cents }) => sum + cents, 0);
+}
+
+/** Returns when the sum of the returned amounts has reached the paid one. */
+function findReturnTime(returns: Return[], paidCents: number): Date | null {
+  let cents = 0;
+  const inOrder = returns.toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  for (const { at, cents: part } of inOrder) {
+    cents += part;
+    if (cents >= paidCents) return at;
+  }
+  return inOrder.at(-1)?.at ?? null;
+}
+
+/** Returns the paid amount without tax, rounded down, in proportion if only a part was paid through Stripe. */
+function computeNetCents(paidCents: number, invoice: Stripe.Invoice): number {
+  const { total } = invoice;
+  if (total <= 0) return 0;
+  const withoutTax = getTotalWithoutTax(invoice);
+  return Number((BigInt(paidCents) * BigInt(Math.min(total, Math.max(0, withoutTax)))) / BigInt(total));
+}
+
+/** Builds the methods for the invoices of subscriptions, with their payments, refunds, disputes and credit notes. */
+export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
+  const planPriceIds = new Set(Object.values(prices).flat());
+
+  /** Returns the payments of an invoice: usually one, several if it was paid in parts. One outside of Stripe is not listed. */
+  async function listInvoicePayments(invoiceId: string): Promise<InvoicePayment[]> {
+    const params = { invoice: invoiceId, status: 'paid' as const, limit: 100 };
+    const parts: InvoicePayment[] = [];
+    for (const { payment, amount_paid: paidCents } of (await unwrap(stripe.invoicePayments.list(params))).data) {
+      const intentId = getStripeId(payment.payment_intent);
+      if (intentId === null) continue;
+      const intent = await unwrap(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
+      const charge = getLatestCharge(intent);
+      if (charge === null) continue;
+      parts.push({ intent, charge, disputes: await listDisputes(stripe, charge), paidCents: paidCents ?? 0 });
+    }
+    return parts;
+  }
+
+  /** Lists what was returned of a charge by refunds and by disputes. */
+  async function listReturns({ charge, disputes }: InvoicePayment): Promise<Return[]> {
+    const refunds =
+      charge.amount_refunded === 0 ? [] : (await unwrap(stripe.refunds.list({ charge: charge.id, limit: 100 }))).data;
+    const kept = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
+    const lost = disputes.filter(({ status }) => status === 'lost' || status === 'prevented');
+    return [...kept, ...lost].map(({ amount, created }) => ({ cents: amount, at: fromUnixSeconds(created) }));
+  }
+
+  /** Lists the amounts that were refunded outside of Stripe and recorded as credit notes. */
+  async function listOutOfBandCredits(invoice: string, hasCreditNotes: boolean): Promise<Return[]> {
+    if (!hasCreditNotes) return [];
+    const { data } = await unwrap(stripe.creditNotes.list({ invoice, limit: 100 }));
+    const issued = data.filter(({ status }) => status === 'issued');
+    return issued.map(({ out_of_band_amount: cents, created }) => ({
+      cents: cents ?? 0,
+      at: fromUnixSeconds(created),
+    }));
+  }
+
+  return {
+    readReversals: async ({ id: invoiceId, paidCents: invoiceCents, hasCreditNotes }) => {
+      const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes);
+      const payments = await listInvoicePayments(invoiceId);
+      let returnedCents = sumCents(credits);
+      let reversedCents = returnedCents;
+      let openDispute: string | null = null;
+      for (const { charge, disputes, paidCents } of payments) {
+        const reversals = computeReversals(charge, disputes);
+        returnedCents += Math.min(paidCents, reversals.returnedCents);
+        reversedCents += Math.min(paidCents, reversals.reversedCents);
+        if (disputes.some(isDisputeOpen)) openDispute ??= charge.id;
+      }
+      const reversals = { returnedCents, reversedCents, openDispute };
+      if (invoiceCents <= 0 || returnedCents < invoiceCents) return { ...reversals, returnedAt: null };
+      const returns = [...credits];
+      for (const payment of payments) returns.push(...(await listReturns(payment)));
+      return { ...reversals, returnedAt: findReturnTime(returns, invoiceCents) };
+    },
+
+    refundInvoice: async (invoiceId) => {
+      const invoice = await unwrap(stripe.invoices.retrieve(invoiceId));
+      const parts = await listInvoicePayments(invoiceId);
+      let outcome: RefundOutcome = 'refunded';
+      for (const { intent, charge, disputes } of parts) {
+        const part = await refundCharge(stripe, intent.id, charge, disputes);
+        if (part === 'disputed') outcome = 'disputed';
+        else if (part === 'refused' && outcome === 'refunded') outcome = 'refused';
+      }
+      if (outcome !== 'refunded') return outcome;
+      const partsCents = parts.reduce((sum, { paidCents }) => sum + paidCents, 0);
+      const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice));
+      const returnedCents = partsCents + sumCents(credits);
+      return returnedCents < invoice.amount_paid ? 'incomplete' : 'refunded';
+    },
+
+    readRefund: async (refundId) => {
+      const refund = await findOrNull(stripe.refunds.retrieve(refundId));
+      if (refund === null) return null;
+      const chargeId = getStripeId(refund.charge);
+      const charge = chargeId === null ? null : await findOrNull(stripe.charges.retrieve(chargeId));
+      const isChargeRefunded = charge !== null && charge.amount_refunded >= charge.amount;
+      return { chargeId, isFailed: refund.status === 'failed', isChargeRefunded };
+    },
+
+    findInvoiceSubscription: async (invoiceId) =>
+      getSubscriptionId(await findOrNull(stripe.invoices.retrieve(invoiceId))),
+
+    findCreditedInvoice: async (creditNoteId) =>
+      getStripeId((await findOrNull(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
+
+    readInvoice: async (invoiceId) => {
+      const invoice = await findOrNull(stripe.invoices.retrieve(invoiceId));
+      const customerId = getStripeId(invoice?.customer);
+      const subscriptionId = getSubscriptionId(invoice);
+      if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionId === null) return null;
+      let capturedCents = 0;
+      let reversedCents = sumCents(await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice)));
+      for (const { charge, disputes, paidCents } of await listInvoicePayments(invoiceId)) {
+        capturedCents += paidCents;
+        reversedCents += computeReversals(charge, disputes).reversedCents;
+      }
+      const paidCents = Math.min(invoice.amount_paid, capturedCents);
+      return {
+        customerId,
+        subscriptionId,
+        accountUuid: getMetadataUuid(invoice.parent?.subscription_details?.metadata ?? null, ACCOUNT_KEY),
+        isSupportedCurrency: invoice.currency === CURRENCY,
+        isForPlan: invoice.lines.data.some(({ pricing }) =>
+          planPriceIds.has(getStripeId(pricing?.price_details?.price) ?? ''),
+        ),
+        paidAt: fromUnixSeconds(invoice.status_transitions.paid_at ?? invoice.created),
+        paidCents,
+        netCents: computeNetCents(paidCents, invoice),
+        reversedCents: Math.min(paidCents, reversedCents),
+      };
+    },
+
+    readInvoiceDocument: async (invoiceId) => {
+      const invoice = await findOrNull(stripe.invoices.retrieve(invoiceId));
+      return invoice === null ? null : toProcessorInvoice(invoice);
+    },
+  } satisfies Partial<PaymentProcessor>;
+}
