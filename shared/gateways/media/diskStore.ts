@@ -63,7 +63,8 @@ async function writeData(file: string, data: Uint8Array): Promise<void> {
   try {
     await writeFile(localFile, data, { flush: true });
     await rename(localFile, file);
-  } finally {
+  } catch (error) {
     await deleteTempFile(localFile);
+    throw error;
   }
 }
