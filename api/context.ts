@@ -12,6 +12,8 @@ export interface State {
   isDraining?: boolean;
   /** The authenticated account. Absent on public routes. */
   caller?: Caller;
+  /** True if the caller is that of a known API key, which was not read for this request. */
+  isKeyRecalled?: boolean;
   /** Value of the session cookie that authenticated the caller. */
   sessionToken?: string;
   /** Role of the caller on a staff route. */

@@ -1,4 +1,4 @@
-import { SESSION_ENDED_DETAIL, verifyApiKey } from '../../shared/domain/accounts/credentials.ts';
+import { recallKeyCaller, SESSION_ENDED_DETAIL, verifyApiKey } from '../../shared/domain/accounts/credentials.ts';
 import type { Caller, KeyCredential } from '../../shared/domain/accounts/caller.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/signIn/sessions.ts';
 import { readByKey } from '../../shared/domain/generations/read.ts';
@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import { authenticateAccessToken } from './authenticateToken.ts';
 import { SESSION_COOKIE } from './cookies/sessionCookie.ts';
 import { invalidApiKeyError, KEY_FORMAT_DETAIL, readHeaderCredential } from './credentials.ts';
+import type { RoutePolicy } from './route.ts';
 import { evictSession, isKnownSession } from './recordLastUsed.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 import { requireAddressWithinRateLimit } from './rateLimit.ts';
@@ -19,11 +20,10 @@ const ACCESS_TOKEN_FORMAT = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
 /**
  * Authenticates a request by an API key in either header or an access token for the REST interface, the session cookie, or
  * both, which must belong to the same account. The database is queried each time, so that a revocation takes effect
- * immediately.
- * @param readsGeneration true if the path names a generation, which is then read together with the key.
+ * immediately, or the handler verifies the key: an error of any other kind is given once the key was read.
  * @throws ServiceError invalid_api_key, account_suspended
  */
-export async function authenticate(ctx: Context, readsGeneration = false): Promise<Caller> {
+export async function authenticate(ctx: Context, policy: RoutePolicy): Promise<Caller> {
   const token = readSessionToken(ctx);
   const credential = readHeaderCredential(ctx);
   if (credential === undefined && token === undefined) {
@@ -35,7 +35,7 @@ export async function authenticate(ctx: Context, readsGeneration = false): Promi
   if (isToken && !ACCESS_TOKEN_FORMAT.test(credential.token)) throw invalidApiKeyError(KEY_FORMAT_DETAIL);
   const caller = isToken
     ? await authenticateAccessToken(credential.token, 'api')
-    : await authenticateKey(ctx, credential, readsGeneration);
+    : await authenticateKey(ctx, credential, policy);
   if (session !== null && session.accountId !== caller.accountId) {
     const name = isToken ? 'access token' : 'API key';
     throw invalidApiKeyError(`The ${name} and the session cookie belong to different accounts: send one of them.`);
@@ -43,12 +43,17 @@ export async function authenticate(ctx: Context, readsGeneration = false): Promi
   return caller;
 }
 
-async function authenticateKey(ctx: Context, key: KeyCredential, readsGeneration: boolean): Promise<Caller> {
+async function authenticateKey(ctx: Context, key: KeyCredential, policy: RoutePolicy): Promise<Caller> {
   const { uuid } = ctx['params'] as { uuid?: string };
-  if (!readsGeneration || uuid === undefined || !isUuid(uuid)) return verifyApiKey(key);
-  const { caller, generation } = await readByKey(key, uuid);
-  ctx.state.generation = generation;
-  return caller;
+  if (policy.readsGeneration === true && uuid !== undefined && isUuid(uuid)) {
+    const { caller, generation } = await readByKey(key, uuid);
+    ctx.state.generation = generation;
+    return caller;
+  }
+  const isFirst = ctx.state.caller === undefined;
+  const recalled = policy.verifiesKey === true && isFirst ? recallKeyCaller(key) : undefined;
+  ctx.state.isKeyRecalled = recalled !== undefined && recalled.restrictions === undefined;
+  return ctx.state.isKeyRecalled ? (recalled as Caller) : verifyApiKey(key);
 }
 
 /**

@@ -43,6 +43,8 @@ export interface RoutePolicy {
   hasImages?: true;
   /** The path names a generation, which is read together with the API key. */
   readsGeneration?: true;
+  /** The handler verifies the API key once it has locked the account. A known key without options is not read before. */
+  verifiesKey?: true;
   /** A health check, which is logged at level debug only and never traced. */
   isProbe?: true;
   /** Pages of every origin may call it, with these methods. `file`: a signed or secret address of a file. */

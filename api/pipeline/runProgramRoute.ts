@@ -41,13 +41,21 @@ export async function runProgramRoute(ctx: Context, route: Route): Promise<void>
  * account.
  */
 async function readBody(ctx: Context, route: Route, isLarge: boolean): Promise<void> {
-  if (isLarge) await consumeRateLimit(ctx, getRateClass(route));
+  if (isLarge) await countRequest(ctx, route);
   const isLate = route.body === 'json' && !ctx.req.complete;
   const reading = isLarge ? readLargeJsonBody(ctx) : route.body === 'json' ? readJsonBody(ctx) : undefined;
   const bodyError = (await reading?.then(() => null, toError)) ?? null;
   if (isLate) await identify(ctx, route);
-  if (!isLarge) await consumeRateLimit(ctx, getRateClass(route));
-  if (bodyError !== null) throw bodyError;
+  if (!isLarge) await countRequest(ctx, route);
+  if (bodyError !== null) throw await toRejection(ctx, route, bodyError);
+}
+
+async function countRequest(ctx: Context, route: Route): Promise<void> {
+  try {
+    await consumeRateLimit(ctx, getRateClass(route));
+  } catch (error) {
+    throw await toRejection(ctx, route, error);
+  }
 }
 
 async function handle(ctx: Context, route: Route): Promise<void> {
@@ -66,9 +74,9 @@ async function identify(ctx: Context, route: Route): Promise<void> {
   ctx.state.caller = await countRejections(ctx, authenticateBy(ctx, route));
 }
 
-function authenticateBy(ctx: Context, { surface, credential, readsGeneration }: Route): Promise<Caller | undefined> {
-  if (surface === 'mcp') return authenticateMcp(ctx);
-  return credential === 'session' ? authenticateSession(ctx) : authenticate(ctx, readsGeneration);
+function authenticateBy(ctx: Context, route: Route): Promise<Caller | undefined> {
+  if (route.surface === 'mcp') return authenticateMcp(ctx);
+  return route.credential === 'session' ? authenticateSession(ctx) : authenticate(ctx, route);
 }
 
 function getRateClass({ rateLimit }: Route): RateClass {
@@ -93,12 +101,31 @@ async function authorize(ctx: Context, route: Route): Promise<void> {
  * Returns the error of a request. One whose credential ended while the handler ran is rejected like one that never had a
  * valid credential: it counts against the address, not against the account.
  */
-async function toRejection(ctx: Context, route: Route, error: unknown): Promise<unknown> {
+async function toRejection(ctx: Context, route: Route, cause: unknown): Promise<unknown> {
+  const error = ctx.state.isKeyRecalled === true ? await decideByPresentKey(ctx, route, cause) : cause;
   if (!(error instanceof ServiceError) || error.code !== 'invalid_api_key') return error;
   await refundRateLimit(ctx, getRateClass(route));
   const rejection = addTokenChallenge(error, ctx.state.caller, route.surface === 'mcp' ? 'mcp' : 'api');
   await countRejection(ctx, rejection);
   return rejection;
+}
+
+/**
+ * Returns the error of the key, which takes precedence, if a key that was recalled is not valid any more. An outage stays
+ * one: its text says whether the request had an effect.
+ */
+async function decideByPresentKey(ctx: Context, route: Route, error: unknown): Promise<unknown> {
+  if (!isCertain(error)) return error;
+  try {
+    await authenticateBy(ctx, route);
+    return error;
+  } catch (keyError) {
+    return isCertain(keyError) ? keyError : error;
+  }
+}
+
+function isCertain(error: unknown): boolean {
+  return error instanceof ServiceError && error.code !== 'internal_error';
 }
 
 function toError(error: unknown): Error {

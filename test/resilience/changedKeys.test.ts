@@ -91,6 +91,34 @@ describe('a request that waits for the account while its credential is changed',
     expect(await readGenerationCount(key)).to.equal(2);
   });
 
+  it('takes precedence over an error of the body, although the process knows the key', async () => {
+    const key = await createKey();
+    expect((await revoke(key)()).status).to.equal(200);
+    const unknownModel = await key.customer.createGeneration({ ...IMAGE, model: 'unknown' });
+    expectError(unknownModel, 'invalid_api_key', 'unknown or revoked');
+    const other = await createKey();
+    expect((await revoke(other)()).status).to.equal(200);
+    const malformed = await other.customer.request('POST', '/api/generations/create/', { rawBody: '{"prompt":' });
+    expectError(malformed, 'invalid_api_key', 'unknown or revoked');
+  });
+
+  it('says what a known key may not do since it was restricted, and creates once it may again', async () => {
+    const key = await createKey();
+    const change = (body: object) => key.owner.requestWithSession('PATCH', `/api/keys/${key.uuid}/`, { body });
+    for (const [restriction, detail] of [
+      [{ scopes: ['svc:read'] }, 'This request requires the scope svc:write'],
+      [{ scopes: null, allowed_models: ['vidmodel-video'] }, 'This API key may not use imgmodel-2'],
+      [{ allowed_models: null, allowed_ips: ['192.0.2.0/24'] }, 'This API key may not be used from'],
+    ] as const) {
+      expect((await change(restriction)).status).to.equal(200);
+      expectError(await key.customer.createGeneration(IMAGE), 'insufficient_scope', detail);
+    }
+    expect((await change({ allowed_ips: null })).status).to.equal(200);
+    await key.customer.createImage();
+    expect((await change({ scopes: ['svc:read'] })).status).to.equal(200);
+    expectError(await key.customer.createGeneration(IMAGE), 'insufficient_scope', 'This request requires');
+  });
+
   it('creates as soon as another key of the account was revoked', async () => {
     const key = await createKey();
     const { uuid } = await createRestrictedKey(service, key.owner, {});

@@ -53,7 +53,7 @@ export const GENERATIONS: Feature = {
     defineEndpoint({
       id: 'createGeneration',
       route: 'POST /api/generations/create/',
-      policy: { access: 'svc:write', testKeysWrite: true, hasImages: true, rateLimit: 'create' },
+      policy: { access: 'svc:write', testKeysWrite: true, hasImages: true, rateLimit: 'create', verifiesKey: true },
       summary: 'Create a generation',
       description: () =>
         `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`spending_limit_reached\`, 402 \`insufficient_credits\`. A 4xx charges nothing. With content moderation, a denied prompt is 400 \`content_rejected\`. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,

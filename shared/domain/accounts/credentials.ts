@@ -4,7 +4,9 @@ import { now } from '../../lib/clock.ts';
 import { createLastUsedRecorder } from '../../lib/database/lastUsed.ts';
 import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
+import { createLruCache } from '../../lib/lruCache.ts';
 import { sha256 } from '../../lib/secrets.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
@@ -95,13 +97,29 @@ const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
   },
 });
 
+/** Callers as this process last read them, by the hash of their key in hexadecimal digits. */
+const readCallers = perService(() => createLruCache<string, Caller>(50_000));
+
 /**
- * Finds the account that a key acts on, and the rights of the key. Never cached, so that a change takes effect
- * immediately.
+ * Finds the account that a key acts on, and the rights of the key, in the database: a change takes effect immediately.
  * @throws ServiceError invalid_api_key, account_suspended
  */
 export async function verifyApiKey(key: KeyCredential): Promise<Caller> {
-  return buildKeyCaller(key, await findOwnerByHash(key.hash));
+  const hash = key.hash.toString('hex');
+  const owner = await findOwnerByHash(key.hash);
+  readCallers().delete(hash);
+  const caller = buildKeyCaller(key, owner);
+  readCallers().set(hash, caller);
+  return caller;
+}
+
+/**
+ * Returns the caller of a key as this process last read it, or undefined. The account of a key never changes; the key may
+ * have been restricted or revoked since, so that a statement that uses the account verifies the key.
+ */
+export function recallKeyCaller(key: KeyCredential): Caller | undefined {
+  const caller = readCallers().get(key.hash.toString('hex'));
+  return caller === undefined ? undefined : { ...caller, credential: key };
 }
 
 /** Returns the rights of a valid key as they are for a transaction; null if the key is not valid. */

@@ -5,8 +5,6 @@ import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
-import { createLruCache } from '../../lib/lruCache.ts';
-import { perService } from '../../lib/serviceScope.ts';
 import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/generationUpdates.ts';
 import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -19,6 +17,7 @@ import {
   IS_OWNED_KEY,
   KEY_OWNER_COLUMNS,
   type KeyOwnerRow,
+  recallKeyCaller,
   verifyApiKey,
 } from '../accounts/credentials.ts';
 import { assertSameRights } from '../accounts/lockedCredentials.ts';
@@ -81,9 +80,6 @@ const readRow = createBatcher<{ accountId: number; credential: Credential; uuid:
   },
 });
 
-/** Accounts that keys act on, which never change, by the hash of the key in hexadecimal digits. */
-const keyAccounts = perService(() => createLruCache<string, number>(50_000));
-
 /** A generation that was read with the API key of the request, or null if its account has none with that UUID. */
 export interface ReadByKey {
   caller: Caller;
@@ -96,9 +92,7 @@ export interface ReadByKey {
  * @throws ServiceError invalid_api_key, account_suspended
  */
 export async function readByKey(key: KeyCredential, uuid: string): Promise<ReadByKey> {
-  const hash = key.hash.toString('hex');
-  let accountId = keyAccounts().get(hash);
-  if (accountId === undefined) keyAccounts().set(hash, ({ accountId } = await verifyApiKey(key)).accountId);
+  const { accountId } = recallKeyCaller(key) ?? (await verifyApiKey(key));
   const row = await readRow({ accountId, credential: key, uuid });
   const caller = buildKeyCaller(key, row?.is_valid === true ? row : undefined);
   return { caller, generation: toGeneration(row) };

@@ -1,22 +1,22 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
-import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError } from '../accounts/credentials.ts';
+import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError, verifyApiKey } from '../accounts/credentials.ts';
 import { keyChangedError } from '../accounts/lockedCredentials.ts';
-import type { Caller } from '../accounts/caller.ts';
+import { type Caller, requireAccess, requireAllowedAddress, requireAllowedModel } from '../accounts/caller.ts';
 import { buildSubscriptionRequiredError } from '../credits/entitlement.ts';
 import { buildReachedLimitError, type LimitOwner } from '../spendingLimits/reachedLimitError.ts';
 import type { Rejection } from './chargeRequest.ts';
 
 /* Errors of requests that are rejected. `decideCreates.sql` decides. */
 
-/** Builds the error of a rejection, for the client. */
+/** Builds the error of a rejection, for the client, or throws it. */
 export async function buildRejectionError(
   rejection: Rejection,
   request: { model: string; credits: number },
   caller: Caller,
 ): Promise<ServiceError> {
   if (rejection === 'invalid_api_key') return invalidCredentialError(caller);
-  if (rejection === 'insufficient_scope') return keyChangedError(rejection, 'was changed');
+  if (rejection === 'insufficient_scope') return buildScopeError(request, caller);
   if (rejection === 'subscription_required') {
     const account = await Account.query().findById(caller.accountId).throwIfNotFound();
     const detail = 'Creating generations requires an active subscription. Choose a plan, then try again.';
@@ -24,6 +24,17 @@ export async function buildRejectionError(
   }
   if (rejection === 'spending_limit_reached') return buildReachedLimitError(getLimitOwner(caller), request.credits);
   return new ServiceError(rejection, REJECTION_DETAILS[rejection](request));
+}
+
+/** The key was restricted after the request was authenticated. */
+async function buildScopeError({ model }: { model: string }, { credential }: Caller): Promise<ServiceError> {
+  if (credential.kind === 'key') {
+    const present = await verifyApiKey(credential);
+    requireAllowedAddress(present);
+    requireAccess(present, 'svc:write');
+    requireAllowedModel(present, model);
+  }
+  return keyChangedError('insufficient_scope', 'was changed');
 }
 
 function getLimitOwner({ accountId, credential }: Caller): LimitOwner {
