@@ -5,6 +5,7 @@ import { DEV_PROVIDER } from '../../../../../shared/domain/signIn/identities.ts'
 import { startSignIn, completeSignIn } from '../../../../../shared/domain/signIn/signIn.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../../../../shared/lib/email.ts';
 import type { Context } from '../../../../context.ts';
+import { getLanguage } from '../../../../language.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { readSignInState, ensureSignInState } from '../../../../pipeline/cookies/signInStateCookie.ts';
 import { readReferralCookie } from '../../../../pipeline/cookies/referralCookie.ts';
@@ -43,7 +44,10 @@ export async function localSignIn(ctx: Context): Promise<void> {
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
   const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
-  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, { referralClick: link });
+  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, {
+    language: getLanguage(),
+    referralClick: link,
+  });
   await startWebSession(ctx, account.id);
   seeOther(ctx, returnTo);
 }
@@ -63,7 +67,8 @@ export async function startProviderSignIn(ctx: Context): Promise<void> {
 export async function completeProviderSignIn(ctx: Context): Promise<void> {
   const provider = parseProviderParam(ctx);
   const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);
-  const result = await completeSignIn(provider, readSignInState(ctx, provider), parameters, getRequestOrigin(ctx));
+  const state = readSignInState(ctx, provider);
+  const result = await completeSignIn(provider, state, parameters, getRequestOrigin(ctx), getLanguage());
   if (result.problem !== null) {
     const subject = { provider, problem: result.problem };
     void logSecurityEvent({ accountId: null, event: 'sign_in_failed', origin: getRequestOrigin(ctx), subject });
