@@ -142,6 +142,22 @@ export const t = defineTexts({
     ja: 'コピー<unseen>: {label}</unseen>',
     'zh-CN': '复制<unseen>{label}</unseen>',
   },
+  requestFor: {
+    en: 'the request for {program}',
+    de: 'Anfrage für {program}',
+    fr: 'la requête pour {program}',
+    es: 'la solicitud para {program}',
+    ja: '{program}用のリクエスト',
+    'zh-CN': '用于 {program} 的请求',
+  },
+  requestIn: {
+    en: 'the request in {language}',
+    de: 'Anfrage in {language}',
+    fr: 'la requête en {language}',
+    es: 'la solicitud en {language}',
+    ja: '{language}のリクエスト',
+    'zh-CN': '{language} 请求',
+  },
   copied: { en: 'Copied', de: 'Kopiert', fr: 'Copié', es: 'Copiado', ja: 'コピーしました', 'zh-CN': '已复制' },
   copiedMessage: {
     en: 'Copied to the clipboard.',

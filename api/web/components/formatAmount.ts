@@ -1,4 +1,4 @@
-import { formatLocalNumber, formatLocalUsd } from '../../../shared/lib/localFormats.ts';
+import { formatLocalNumber, formatLocalUsd, getLocale } from '../../../shared/lib/localFormats.ts';
 import { getLanguage } from '../../language.ts';
 
 /** Formats credits or counts: 1,100. */
@@ -25,4 +25,9 @@ export function formatMoney(cents: number, currency: string): string {
 /** Formats credits that were added or used, with their sign: +1,100, −8. */
 export function formatChange(credits: number): string {
   return `${credits < 0 ? '−' : '+'}${formatNumber(Math.abs(credits))}`;
+}
+
+/** Joins names: Google, Apple or GitHub. */
+export function formatAlternatives(names: readonly string[]): string {
+  return new Intl.ListFormat(getLocale(getLanguage()), { type: 'disjunction' }).format(names);
 }

@@ -14,6 +14,7 @@ import { startWebSession } from '../../../../pipeline/cookies/sessionCookie.ts';
 import { sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { buildLinkProblemPath, parseProviderParam } from '../settings/signInMethodHandlers.tsx';
+import { t } from './texts.ts';
 import { isSignInProblem, sendSignInPage } from './view.tsx';
 
 /** Shows the sign-in page. Visitors with a session are redirected to where they wanted to go. */
@@ -40,7 +41,7 @@ export async function localSignIn(ctx: Context): Promise<void> {
   const email = (form.get('email') ?? '').trim();
   const returnTo = sanitizeReturnTo(form.get('return_to'));
   if (!isEmail(email)) {
-    const problem = `Enter a valid e-mail address such as name@example.com, with at most ${EMAIL_MAX_CHARACTERS} characters.`;
+    const problem = t.invalidEmail({ max: EMAIL_MAX_CHARACTERS });
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
   const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
