@@ -3,6 +3,7 @@ import type { Caller } from '../shared/domain/accounts/caller.ts';
 import type { ReadByKey } from '../shared/domain/generations/read.ts';
 import type { StaffActor } from '../shared/domain/audit/recordAuditEntry.ts';
 import { type Logger, logger } from '../shared/lib/logger.ts';
+import type { Language } from '../shared/spec/languages.ts';
 import type { StaffRole } from '../shared/spec/staff.ts';
 
 /** Request state that the pipeline provides to handlers. */
@@ -20,6 +21,8 @@ export interface State {
   staffRole?: StaffRole;
   /** True if a person reads the response: errors are rendered as pages. */
   isPage?: boolean;
+  /** Language of the page. */
+  language?: Language;
   /** The submitted form. */
   form?: URLSearchParams;
   /** The generation that the request created, for the log. */

@@ -25,6 +25,7 @@ import { LOCAL_SESSION, SESSION } from './signIn/endpoints.ts';
 import { LOCAL_SIGN_IN_PAGES, SIGN_IN_PAGES } from './signIn/pages/routes.ts';
 import { ADMIN } from './staff/endpoints.ts';
 import { STAFF_PAGES } from './staff/pages/routes.ts';
+import { t } from './texts.ts';
 import { UPLOADS } from './uploads/endpoints.ts';
 import { USAGE } from './usage/endpoints.ts';
 import { USAGE_PAGES } from './usage/pages/routes.ts';
@@ -37,34 +38,34 @@ export const FEATURES: readonly Feature[] = [
   {
     ...GENERATIONS,
     pages: GENERATIONS_PAGES,
-    navigation: [{ path: '/account/library/', label: 'Library', icon: 'images', order: 20 }],
+    navigation: [{ path: '/account/library/', label: t.library, icon: 'images', order: 20 }],
   },
   UPLOADS,
   MODELS,
   {
     ...API_KEYS,
     pages: API_KEYS_PAGES,
-    navigation: [{ path: '/account/keys/', label: 'API keys', icon: 'key', group: 'Developers', order: 60 }],
+    navigation: [{ path: '/account/keys/', label: t.apiKeys, icon: 'key', group: t.developers, order: 60 }],
   },
   {
     ...USAGE,
     pages: USAGE_PAGES,
     navigation: [
-      { path: '/account/usage/', label: 'Usage', icon: 'chart', order: 30 },
-      { path: '/account/ledger/', label: 'Credit history', icon: 'history', order: 40 },
+      { path: '/account/usage/', label: t.usage, icon: 'chart', order: 30 },
+      { path: '/account/ledger/', label: t.creditHistory, icon: 'history', order: 40 },
     ],
   },
   {
     ...WEBHOOKS,
     pages: WEBHOOKS_PAGES,
     notices: [findFailingEndpoint],
-    navigation: [{ path: '/account/webhooks/', label: 'Webhooks', icon: 'webhook', group: 'Developers', order: 70 }],
+    navigation: [{ path: '/account/webhooks/', label: t.webhooks, icon: 'webhook', group: t.developers, order: 70 }],
   },
   {
     ...BILLING,
     pages: BILLING_PAGES,
     notices: BILLING_NOTICES,
-    navigation: [{ path: '/account/billing/', label: 'Billing', icon: 'card', order: 50 }],
+    navigation: [{ path: '/account/billing/', label: t.billing, icon: 'card', order: 50 }],
   },
   {
     ...GIFT_CODES,
@@ -77,7 +78,7 @@ export const FEATURES: readonly Feature[] = [
   {
     ...AFFILIATE,
     pages: AFFILIATE_PAGES,
-    navigation: [{ path: '/account/affiliate/', label: 'Affiliate', icon: 'handshake', group: 'Account', order: 100 }],
+    navigation: [{ path: '/account/affiliate/', label: t.affiliate, icon: 'handshake', group: t.account, order: 100 }],
   },
   {
     ...ADMIN,
@@ -94,21 +95,21 @@ export const FEATURES: readonly Feature[] = [
   {
     ...SESSION,
     pages: SIGN_IN_PAGES,
-    navigation: [{ path: '/account/settings/', label: 'Settings', icon: 'settings', group: 'Account', order: 110 }],
+    navigation: [{ path: '/account/settings/', label: t.settings, icon: 'settings', group: t.account, order: 110 }],
   },
   {
     pages: ACCOUNT_PAGES,
-    navigation: [{ path: '/account/', label: 'Overview', icon: 'house', order: 10 }],
+    navigation: [{ path: '/account/', label: t.overview, icon: 'house', order: 10 }],
   },
   {
     pages: APPLICATIONS_PAGES,
     navigation: [
-      { path: '/account/applications/', label: 'Applications', icon: 'apps', group: 'Developers', order: 90 },
+      { path: '/account/applications/', label: t.applications, icon: 'apps', group: t.developers, order: 90 },
     ],
   },
   {
     pages: CONNECT_PAGES,
-    navigation: [{ path: '/account/connect/', label: 'Connect', icon: 'plug', group: 'Developers', order: 80 }],
+    navigation: [{ path: '/account/connect/', label: t.connect, icon: 'plug', group: t.developers, order: 80 }],
   },
   { pages: PRIVACY_PAGES },
   { pages: FRONT_PAGES },

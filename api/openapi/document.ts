@@ -3,7 +3,8 @@ import { toPublicSchema } from '../../shared/lib/validation/publicSchema.ts';
 import type { ErrorCode } from '../../shared/spec/errors.ts';
 import { VERSION } from '../../shared/spec/version.ts';
 import { FEATURES, findEndpoint } from '../features/index.ts';
-import { type Endpoint, resolve, type SuccessResponse } from '../pipeline/endpoint.ts';
+import { resolve } from '../lazy.ts';
+import type { Endpoint, SuccessResponse } from '../pipeline/endpoint.ts';
 import { type HttpRoute, toRoute } from '../pipeline/route.ts';
 import {
   RESPONSE_HEADERS,

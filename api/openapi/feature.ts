@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
-import type { Endpoint, Lazy } from '../pipeline/endpoint.ts';
+import type { Lazy } from '../lazy.ts';
+import type { Endpoint } from '../pipeline/endpoint.ts';
 import type { HttpRoute } from '../pipeline/route.ts';
 import type { FindNotice, NavigationEntry } from '../web/navigation.ts';
 

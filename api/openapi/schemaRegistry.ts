@@ -1,7 +1,7 @@
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { toPublicSchema } from '../../shared/lib/validation/publicSchema.ts';
 import { FEATURES } from '../features/index.ts';
-import { resolve } from '../pipeline/endpoint.ts';
+import { resolve } from '../lazy.ts';
 import { PaginationResponse } from '../pipeline/lists.ts';
 
 /** Names in the document by schema: those of the features, and the one that all lists contain. */

@@ -5,7 +5,8 @@ import { WebhookEndpointResponse } from '../../shared/presenters/webhookEndpoint
 import { WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../shared/spec/events.ts';
 import { findEndpoint } from '../features/index.ts';
 import { EXAMPLE_ENDPOINT, WEBHOOKS_TAG } from '../features/webhooks/endpoints.ts';
-import { resolve, type SuccessResponse } from '../pipeline/endpoint.ts';
+import { resolve } from '../lazy.ts';
+import type { SuccessResponse } from '../pipeline/endpoint.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from './examples.ts';
 import type { SchemaRegistry } from './schemaRegistry.ts';
 

@@ -6,17 +6,11 @@ import { createBodyParser } from '../../shared/lib/validation/bodyParser.ts';
 import { createQueryParser } from '../../shared/lib/validation/queryParser.ts';
 import type { ErrorCode } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
+import { type Lazy, resolve } from '../lazy.ts';
 import { getJsonBody } from './body.ts';
 import { executeRequestOnce } from './idempotency.ts';
 import { parseUuidParam } from './requestParameters.ts';
 import type { KeyPolicy, RequiredCredential, RouteMethod, RoutePolicy, RouteRateLimit } from './route.ts';
-
-/** A value, or how it is built from the catalog. */
-export type Lazy<Value> = Value | (() => Value);
-
-export function resolve<Value extends object | string>(value: Lazy<Value>): Value {
-  return typeof value === 'function' ? value() : value;
-}
 
 /** Response to a successful request. Without a schema it has no body. */
 export interface SuccessResponse {

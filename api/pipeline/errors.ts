@@ -2,6 +2,7 @@ import type Koa from 'koa';
 import { describeOutage, isDeadlock, isOutage } from '../../shared/lib/database/errors.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { getRequestLogger, type State } from '../context.ts';
+import { negotiateLanguage, withLanguage } from '../language.ts';
 import { sendErrorPage } from '../web/components/errorPage.tsx';
 import { getErrorHeaders, getErrorStatus } from './httpError.ts';
 
@@ -17,7 +18,8 @@ export const handleErrors: Koa.Middleware<State> = async (ctx, next) => {
     ctx.set(getErrorHeaders(error));
     // Also for a key that the statement of the handler found revoked.
     if (status === 401 && !ctx.res.hasHeader('www-authenticate')) ctx.set('www-authenticate', 'Bearer');
-    if (ctx.state.isPage === true) return sendErrorPage(ctx, error, status);
+    if (ctx.state.isPage === true)
+      return withLanguage(ctx.state.language ?? negotiateLanguage(ctx), () => sendErrorPage(ctx, error, status));
     ctx.body = { error: error.code, detail: error.message };
   }
 };

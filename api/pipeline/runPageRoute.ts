@@ -2,6 +2,7 @@ import { isDeletionRequested } from '../../shared/domain/privacy/deletion.ts';
 import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
+import { chooseLanguage, withLanguage } from '../language.ts';
 import { DELETION_PATH } from '../features/privacy/pages/deletion/paths.ts';
 import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
 import { authenticateOptional } from './authenticate.ts';
@@ -30,10 +31,13 @@ export async function runPageRoute(ctx: Context, route: Route): Promise<void> {
     ctx.state.form = await readFormBody(ctx);
     if (hasSession && isLate) await authenticateOptional(ctx);
   }
-  if (await authorize(ctx, route)) {
+  // Pages of staff are in English.
+  ctx.state.language = route.permission === undefined ? await chooseLanguage(ctx) : 'en';
+  await withLanguage(ctx.state.language, async () => {
+    if (!(await authorize(ctx, route))) return;
     ctx.state.hasBegun = true;
     await route.handler(ctx);
-  }
+  });
   recordLastUsed(ctx);
 }
 

@@ -1,17 +1,18 @@
 import type { StaffPermission } from '../../shared/spec/staff.ts';
 import type { Account } from '../../shared/tables/Account.ts';
+import type { Lazy } from '../lazy.ts';
 import type { IconName } from './components/icon.tsx';
 
 /** Link to a page in the navigation of the account area, or of the staff console for staff with a permission. */
-export type NavigationEntry = { label: string; icon: IconName; order: number; group?: NavigationGroup } & (
-  | { path: `/account/${string}` }
-  | { path: `/admin/${string}`; permission: StaffPermission }
-);
+export type NavigationEntry = {
+  label: Lazy<string>;
+  icon: IconName;
+  order: number;
+  /** Heading above entries that follow each other. */
+  group?: Lazy<string>;
+} & ({ path: `/account/${string}` } | { path: `/admin/${string}`; permission: StaffPermission });
 export type AccountEntry = Extract<NavigationEntry, { path: `/account/${string}` }>;
 export type StaffEntry = Extract<NavigationEntry, { permission: StaffPermission }>;
-
-/** Heading above entries that follow each other. */
-type NavigationGroup = 'Developers' | 'Account';
 
 /** Trouble that every page of the account area shows, with the one thing to do about it. */
 export interface AreaNotice {

@@ -17,6 +17,8 @@ export interface HttpPage {
  */
 export class HttpBrowser {
   cookies: Cookie[] = [];
+  /** Value of `Accept-Language`. */
+  languages = 'en';
   /** The locations of redirects, in order. */
   readonly redirects: string[] = [];
 
@@ -33,6 +35,7 @@ export class HttpBrowser {
       redirect: 'manual',
       headers: {
         'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+        'accept-language': this.languages,
         cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; '),
         ...(init.headers as Record<string, string> | undefined),
       },

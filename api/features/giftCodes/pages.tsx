@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import {
   findGiftCode,
   listGiftCodes,
@@ -91,7 +91,7 @@ const revokeCode = defineAction({
 
 async function renderGiftCodes(
   ctx: Context,
-  { code, problem }: { code?: string; problem?: string } = {},
+  { code, problem }: { code?: string; problem?: ComponentChildren } = {},
   status = 200,
 ): Promise<void> {
   const list = await listGiftCodes(ctx.method === 'GET' ? parsePage(ctx) : 1);

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { OfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
-import { API_SCOPES, type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
+import type { OAuthError } from '../../../shared/spec/oauth.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { OAuthClient } from '../../../shared/tables/OAuthClient.ts';
 import type { Context } from '../../context.ts';
@@ -10,8 +10,10 @@ import { getBrand } from '../../web/brand.ts';
 import { sendRedirectPage } from '../../web/components/redirectPage.tsx';
 import { sendPage } from '../../web/components/layout.tsx';
 import { Form, Notice } from '../../web/components/form.tsx';
-import { formatNumber } from '../../web/components/formatAmount.ts';
 import { describeLimitHint, limitForm } from '../../web/components/spendingLimit.tsx';
+import { t as errors } from '../../web/errorTexts.ts';
+import { t as shared } from '../../web/texts.ts';
+import { API_SCOPE_TEXTS, SCOPE_TEXTS, t } from './texts.ts';
 import type { AuthorizationRequest, ClientContext } from './validateRequest.ts';
 import { canParseUrl } from '../../../shared/lib/canParseUrl.ts';
 
@@ -30,30 +32,25 @@ interface ConsentPageProps {
  */
 export function sendConsentPage(ctx: Context, { request, account, offered, rejected }: ConsentPageProps): void {
   const { client, redirectUri, resource, scopes } = request;
-  const texts = resource === 'api' ? API_SCOPES : SCOPES;
+  const texts = resource === 'api' ? API_SCOPE_TEXTS : SCOPE_TEXTS;
   const { email, balance } = account;
+  const host = getRedirectHost(redirectUri);
   const here = `/authorize?${ctx.querystring}`;
   const body = (
     <div class="card">
-      <h1>Connect {client.name}?</h1>
+      <h1>{t.connectQuestion({ client: client.name })}</h1>
       {rejected === undefined ? null : <Notice kind="bad">{rejected.problem}</Notice>}
       <Publisher client={client} redirectUri={redirectUri} />
-      <p>
-        It asks for access to your {getBrand().name} account <strong>{email}</strong> and will be able to:
-      </p>
+      <p>{t.asks({ brand: getBrand().name, email })}</p>
       <ul class="plain">
         {scopes.map((scope) => (
           <li key={scope}>
-            {texts[scope]}
-            {scope === 'svc:write' ? ` (${formatNumber(balance)} left)` : ''}
+            {texts[scope]()} {scope === 'svc:write' ? t.left({ credits: balance }) : null}
           </li>
         ))}
       </ul>
-      <p>
-        After your decision you return to <code>{getRedirectHost(redirectUri)}</code>
-        {redirectUri.startsWith('http://') ? ', a program on this computer' : ''}.
-      </p>
-      <p class="note">Allow this only if you have just started it there.</p>
+      <p>{redirectUri.startsWith('http://') ? t.returnToProgram({ host }) : t.returnTo({ host })}</p>
+      <p class="note">{t.onlyIfStarted()}</p>
       <Form action={here} token={createCsrfToken(ctx)}>
         {scopes.includes('svc:write') ? (
           <limitForm.Fields
@@ -64,25 +61,23 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
         ) : null}
         <div class="buttons even">
           <button class="main" type="submit" name="decision" value="allow">
-            Allow
+            {t.allow()}
           </button>
           <button type="submit" name="decision" value="deny">
-            Deny
+            {t.deny()}
           </button>
         </div>
       </Form>
-      <p class="quiet small">
-        You can change this or disconnect it at any time under <a href="/account/applications/">Applications</a>. Not
-        your account?
-      </p>
+      <p class="quiet small">{t.changeLater({ link: '/account/applications/' })}</p>
       <Form action={here} token={createCsrfToken(ctx)}>
         <button class="slight" type="submit" name="decision" value="switch">
-          Use another account
+          {t.otherAccount()}
         </button>
       </Form>
     </div>
   );
-  const title = `${rejected === undefined ? '' : 'Error: '}Connect ${client.name}`;
+  const heading = t.connect({ client: client.name });
+  const title = rejected === undefined ? heading : shared.errorTitle({ heading });
   sendPage(ctx, { title, body, isNarrow: true }, rejected === undefined ? 200 : 400);
 }
 
@@ -92,16 +87,12 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
  */
 function Publisher({ client, redirectUri }: { client: OAuthClient; redirectUri: string }): VNode {
   if (!canParseUrl(client.client_id)) {
-    return (
-      <p>
-        <span class="tag warn">Not verified</span> The application chose this name itself.
-      </p>
-    );
+    return <p>{t.notVerified({ tag: (children) => <span class="tag warn">{children}</span> })}</p>;
   }
   return (
     <p>
-      {redirectUri.startsWith('https://') ? <span class="tag">Verified</span> : null} Published by{' '}
-      <strong>{new URL(client.client_id).host}</strong>
+      {redirectUri.startsWith('https://') ? <span class="tag">{t.verified()}</span> : null}{' '}
+      {t.publishedBy({ host: new URL(client.client_id).host })}
     </p>
   );
 }
@@ -116,13 +107,11 @@ export function sendReturnToClientPage(
   url: string,
   isAllowed: boolean,
 ): void {
-  const outcome = isAllowed ? `You allowed ${client.name}.` : `You did not allow ${client.name}.`;
-  if (/^https?:/i.test(redirectUri))
-    return sendRedirectPage(ctx, url, `${outcome} You are returning to the application.`);
+  const names = { client: client.name };
+  if (/^https?:/i.test(redirectUri)) return sendRedirectPage(ctx, url, isAllowed ? t.allowed(names) : t.denied(names));
   // The page stays open beside an application that the browser opens.
-  const next =
-    'Your browser opens the application now. If nothing happens, choose Continue. You can close this page afterwards.';
-  sendRedirectPage(ctx, url, `${outcome} ${next}`, { heading: 'One moment' });
+  const sentence = isAllowed ? t.allowedOpening(names) : t.deniedOpening(names);
+  sendRedirectPage(ctx, url, sentence, { heading: t.oneMoment() });
 }
 
 /** Sends a page for an invalid request of a known client, with a link that returns the error to the client. */
@@ -134,34 +123,32 @@ export function sendInvalidRequestPage(
 ): void {
   const body = (
     <div class="card">
-      <h1>Nothing was connected</h1>
-      <p>{client.name} sent an invalid request. The problem is in the application, and you cannot fix it here.</p>
-      <p>
-        You can return to <code>{getRedirectHost(redirectUri)}</code> if you started the connection there.
-      </p>
+      <h1>{t.nothingConnected()}</h1>
+      <p>{t.invalidRequest({ client: client.name })}</p>
+      <p>{t.mayReturn({ host: getRedirectHost(redirectUri) })}</p>
       <p>
         <a class="button wide" href={url} rel="noreferrer">
-          Back to the application
+          {t.backToApplication()}
         </a>
       </p>
-      <p class="quiet small">For developers: {detail}</p>
+      <p class="quiet small">{t.forDevelopers({ detail })}</p>
     </div>
   );
-  sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
+  sendPage(ctx, { title: t.nothingConnected(), body, isNarrow: true }, 400);
 }
 
 /** Sends a page for a client that is unknown or has no valid redirect URI. */
 export function sendUnknownClientPage(ctx: Context, { message, advice }: OAuthError): void {
   const body = (
     <div class="card">
-      <h1>Nothing was connected</h1>
-      <p>The application that sent you here cannot be connected.</p>
-      <p>{advice ?? 'Start the connection in the application again. If it still fails, contact its developers.'}</p>
+      <h1>{t.nothingConnected()}</h1>
+      <p>{t.cannotConnect()}</p>
+      <p>{advice ?? t.startAgain()}</p>
       <p>
-        <a href="/account/">Go to your account</a>
+        <a href="/account/">{errors.goToAccount()}</a>
       </p>
-      <p class="quiet small">For developers: {message}</p>
+      <p class="quiet small">{t.forDevelopers({ detail: message })}</p>
     </div>
   );
-  sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
+  sendPage(ctx, { title: t.nothingConnected(), body, isNarrow: true }, 400);
 }

@@ -4,6 +4,7 @@ import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import { t } from '../texts.ts';
 import { Form } from './form.tsx';
 import { sendPage } from './layout.tsx';
 import type { ErrorWrapper, PageHandler } from './showErrorsOn.ts';
@@ -67,7 +68,7 @@ interface ConfirmationFormProps extends Pick<Confirmation, 'button' | 'returnPat
 }
 
 export function ConfirmationForm(props: ConfirmationFormProps): VNode {
-  const { ctx, request = randomUUID(), children, button, returnPath, cancelLabel = 'Cancel' } = props;
+  const { ctx, request = randomUUID(), children, button, returnPath, cancelLabel = t.cancel() } = props;
   return (
     <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
       <input type="hidden" name="request" value={request} />

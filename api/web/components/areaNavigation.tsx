@@ -1,5 +1,7 @@
 import type { VNode } from 'preact';
+import { resolve } from '../../lazy.ts';
 import type { NavigationEntry } from '../navigation.ts';
+import { t } from '../texts.ts';
 import { Brand } from './brand.tsx';
 import { Form } from './form.tsx';
 import { Icon } from './icon.tsx';
@@ -25,18 +27,18 @@ const NAVIGATION_ID = 'navigation';
 /** Links to the pages of an area: beside the page, on small screens in a drawer that the browser opens and closes. */
 export function AreaNavigation({ label, entries, current, email, note, csrfToken }: AreaNavigationProps): VNode {
   return (
-    <aside class="side" id={NAVIGATION_ID} popover="auto" aria-label="Menu">
+    <aside class="side" id={NAVIGATION_ID} popover="auto" aria-label={t.menu()}>
       <Brand />
       <nav aria-label={label}>
         {groupEntries(entries).map(({ group, members }) => (
           <>
-            {group === undefined ? null : <p class="group">{group}</p>}
+            {group === undefined ? null : <p class="group">{resolve(group)}</p>}
             <ul>
               {members.map(({ path, label: text, icon }) => (
                 <li>
                   <a href={path} aria-current={path === current ? 'page' : undefined}>
                     <Icon name={icon} />
-                    {text}
+                    {resolve(text)}
                   </a>
                 </li>
               ))}
@@ -52,7 +54,7 @@ export function AreaNavigation({ label, entries, current, email, note, csrfToken
         <Form action="/account/sign-out/" token={csrfToken}>
           <button type="submit" class="slight">
             <Icon name="signOut" />
-            Sign out
+            {t.signOut()}
           </button>
         </Form>
       </div>
@@ -64,7 +66,7 @@ export function MenuButton(): VNode {
   return (
     <button type="button" class="menu slight" popovertarget={NAVIGATION_ID}>
       <Icon name="menu" />
-      Menu
+      {t.menu()}
     </button>
   );
 }

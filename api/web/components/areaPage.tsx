@@ -3,6 +3,7 @@ import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { getActivePlan } from '../../../shared/domain/credits/entitlement.ts';
 import { hasPermission, type StaffPermission, type StaffRole } from '../../../shared/spec/staff.ts';
 import { requireCaller, type Context } from '../../context.ts';
+import { type Lazy, resolve } from '../../lazy.ts';
 import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import {
@@ -13,21 +14,21 @@ import {
   listStaffEntries,
   type StaffEntry,
 } from '../navigation.ts';
+import { t } from '../texts.ts';
 import type { AreaNavigationProps } from './areaNavigation.tsx';
 import { Notice } from './form.tsx';
-import { formatNumber } from './formatAmount.ts';
 import { Icon } from './icon.tsx';
 import { sendPage } from './layout.tsx';
 
 /** Outcome of an action: the title of the page, and a sentence. */
-export type Outcome = readonly [title: string, sentence: string];
+export type Outcome = readonly [title: Lazy<string>, sentence: Lazy<string>];
 
 /** Outcomes of a page's forms, by the code in the `done` parameter of the redirect to the page. */
 export type Outcomes = Readonly<Record<string, Outcome>>;
 
 /** Message of a form that was not accepted. */
 export interface PageProblem {
-  problem?: string;
+  problem?: ComponentChildren;
 }
 
 interface AreaPage<Path extends string> extends PageProblem {
@@ -37,7 +38,7 @@ interface AreaPage<Path extends string> extends PageProblem {
   /** Outcome that the URL does not name. */
   outcome?: Outcome | undefined;
   /** Title in place of the heading or the outcome. */
-  title?: string | undefined;
+  title?: Lazy<string> | undefined;
   children: ComponentChildren;
   /** Allows images and videos from CDN_URL. */
   hasMedia?: boolean;
@@ -54,7 +55,7 @@ export async function sendAccountAreaPage(
   const account = await getAccount(requireCaller(ctx).accountId);
   const { email, balance } = account;
   const area = {
-    navigation: { label: 'Account', entries: listAccountEntries(), email },
+    navigation: { label: t.account(), entries: listAccountEntries(), email },
     corner: <Balance credits={balance} hasPlan={getActivePlan(account) !== null} />,
     notices: await listNotices(account),
     hasScript: true,
@@ -91,14 +92,14 @@ function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: 
   const body = (
     <>
       {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
-      {outcome === undefined ? null : <Notice kind="good">{outcome[1]}</Notice>}
+      {outcome === undefined ? null : <Notice kind="good">{resolve(outcome[1])}</Notice>}
       {area.notices.map((notice) => (
         <Warning {...notice} />
       ))}
       {children}
     </>
   );
-  const title = problem === undefined ? (outcome?.[0] ?? page.title ?? heading) : `Error: ${heading}`;
+  const title = problem === undefined ? resolve(outcome?.[0] ?? page.title ?? heading) : t.errorTitle({ heading });
   const navigation = { ...area.navigation, current, csrfToken: createCsrfToken(ctx) };
   const { corner, hasScript } = area;
   sendPage(ctx, { title, body, heading, hasMedia, navigation, corner, hasScript }, status);
@@ -107,17 +108,9 @@ function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: 
 function Balance({ credits, hasPlan }: { credits: number; hasPlan: boolean }): VNode {
   return (
     <p class="balance">
-      <span>
-        <b>{formatNumber(credits)}</b> credits
-      </span>
+      <span>{t.balance({ credits })}</span>
       <a class="button main" href={`/account/billing/#${hasPlan ? 'topup' : 'plans'}`}>
-        {hasPlan ? (
-          <>
-            Buy<span class="unseen"> credits</span>
-          </>
-        ) : (
-          'Choose a plan'
-        )}
+        {hasPlan ? t.buyCredits() : t.choosePlan()}
       </a>
     </p>
   );

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { t } from '../texts.ts';
 
 interface CopyTextProps {
   id: string;
@@ -15,9 +16,14 @@ export function CopyText({ id, text, label }: CopyTextProps): VNode {
         {text}
       </code>
       <button type="button" class="slight" data-copy={id} hidden>
-        Copy<span class="unseen"> {label}</span>
+        {t.copy({ label })}
       </button>
-      <span class="unseen" aria-live="polite" />
+      <span
+        class="unseen"
+        aria-live="polite"
+        data-done={`${t.copied()}\n${t.copiedMessage()}`}
+        data-failed={`${t.notCopied()}\n${t.notCopiedMessage()}`}
+      />
     </div>
   );
 }

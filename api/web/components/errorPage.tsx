@@ -1,28 +1,41 @@
+import type { ComponentChildren } from 'preact';
 import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { ERROR_SENTENCES, t } from '../errorTexts.ts';
 import { sendPage } from './layout.tsx';
 import { Form } from './form.tsx';
 
 /** Sends an error as a page: a title, one plain sentence and a link to the account. */
 export function sendErrorPage(ctx: Context, { code, message }: ServiceError, status: number): void {
   const isWrongAccount = code === 'admin_required';
-  const title = ERROR_TITLES_BY_CODE[code] ?? getErrorTitle(status);
+  const title = getErrorTitle(code, status);
   const body = (
     <div class="card">
       <h1>{title}</h1>
-      <p>{message}</p>
+      <p>{describeError(code, message)}</p>
       {isWrongAccount ? (
         <Form action="/account/sign-out/" token={createCsrfToken(ctx)}>
-          <button type="submit">Sign in with another account</button>
+          <button type="submit">{t.anotherAccount()}</button>
         </Form>
       ) : null}
       <p>
-        <a href="/account/">Go to your account</a>
+        <a href="/account/">{t.goToAccount()}</a>
       </p>
     </div>
   );
   sendPage(ctx, { title, body, isNarrow: true }, status);
+}
+
+/** Describes an error in the language of the page, with its English detail. */
+export function describeError(code: ErrorCode, detail: string): ComponentChildren {
+  const sentence = ERROR_SENTENCES[code]();
+  if (sentence === '') return detail;
+  return (
+    <>
+      {sentence} <span lang="en">{detail}</span>
+    </>
+  );
 }
 
 /**
@@ -30,30 +43,22 @@ export function sendErrorPage(ctx: Context, { code, message }: ServiceError, sta
  * because the origin does not match.
  */
 export function sendWrongAddressPage(ctx: Context, address: string): void {
-  const title = 'Wrong address';
+  const title = t.wrongAddress();
   const body = (
     <div class="card">
       <h1>{title}</h1>
-      <p>
-        Open this service at <a href={address}>{address}</a>.
-      </p>
-      <p class="quiet">This form was not sent from the page that it belongs to. Nothing was changed.</p>
+      <p>{t.openAt({ address, link: address })}</p>
+      <p class="quiet">{t.nothingChanged()}</p>
     </div>
   );
   sendPage(ctx, { title, body, isNarrow: true }, 403);
 }
 
-function getErrorTitle(status: number): string {
-  return ERROR_TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'Request failed');
+function getErrorTitle(code: ErrorCode, status: number): string {
+  if (code === 'admin_required') return t.accessDenied();
+  if (code === 'account_suspended') return t.accountSuspended();
+  if (status === 404) return t.pageNotFound();
+  if (status === 429) return t.tooManyRequests();
+  if (status === 503) return t.temporarilyUnavailable();
+  return status >= 500 ? t.somethingWrong() : t.requestFailed();
 }
-
-const ERROR_TITLES_BY_CODE: Partial<Record<ErrorCode, string>> = {
-  admin_required: 'Access denied',
-  account_suspended: 'Account suspended',
-};
-
-const ERROR_TITLES: Record<number, string> = {
-  404: 'Page not found',
-  429: 'Too many requests',
-  503: 'Temporarily unavailable',
-};

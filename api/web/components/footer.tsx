@@ -1,15 +1,16 @@
 import type { VNode } from 'preact';
 import { config } from '../../../shared/lib/config.ts';
 import { getBrand } from '../brand.ts';
+import { t } from '../texts.ts';
 
 /** Name of the service and links at the end of every page: guides, the API reference, and the configured ones. */
 export function Footer(): VNode {
   const links = [
-    ['/docs/', 'Guides'],
-    ['/api/docs/', 'API reference'],
-    [config.TERMS_URL, 'Terms'],
-    [config.PRIVACY_URL, 'Privacy'],
-    [config.SUPPORT_EMAIL === undefined ? undefined : `mailto:${config.SUPPORT_EMAIL}`, 'Support'],
+    ['/docs/', t.guides()],
+    ['/api/docs/', t.apiReference()],
+    [config.TERMS_URL, t.terms()],
+    [config.PRIVACY_URL, t.privacy()],
+    [config.SUPPORT_EMAIL === undefined ? undefined : `mailto:${config.SUPPORT_EMAIL}`, t.support()],
   ];
   return (
     <footer>

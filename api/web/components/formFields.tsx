@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { ServiceError } from '../../../shared/spec/errors.ts';
+import { type Lazy, resolve } from '../../lazy.ts';
 import type { Field } from './defineForm.tsx';
 import { DateField, type Options, SelectField, TextArea, TextField } from './fields.tsx';
 
 interface FieldTexts {
-  label: string;
-  hint?: ComponentChildren;
+  label: Lazy<string>;
+  hint?: Lazy<ComponentChildren>;
   placeholder?: string;
   autocomplete?: string;
 }
@@ -13,7 +14,7 @@ interface FieldTexts {
 /** Text of one line. */
 export function textField(texts: FieldTexts & { inputmode?: 'url' }): Field<string> {
   return {
-    render: ({ id, name, values, hint = texts.hint, constraints }) => (
+    render: ({ id, name, values, hint = resolve(texts.hint), constraints }) => (
       <TextField
         id={id}
         name={name}
@@ -21,6 +22,7 @@ export function textField(texts: FieldTexts & { inputmode?: 'url' }): Field<stri
         autocomplete="off"
         {...constraints}
         {...texts}
+        label={resolve(texts.label)}
         hint={hint}
       />
     ),
@@ -35,7 +37,7 @@ export function selectField({
   ...texts
 }: FieldTexts & { options: Options | ((current: string) => Options); isHintAbove?: boolean }): Field<string> {
   return {
-    render: ({ id, name, values, hint = texts.hint }) => {
+    render: ({ id, name, values, hint = resolve(texts.hint) }) => {
       const value = values.get(name) ?? '';
       return (
         <SelectField
@@ -44,6 +46,7 @@ export function selectField({
           value={value}
           options={typeof options === 'function' ? options(value) : options}
           {...texts}
+          label={resolve(texts.label)}
           hint={hint}
         />
       );
@@ -56,8 +59,16 @@ export function selectField({
 /** Day or time. An empty field is null. */
 export function dateField(texts: FieldTexts): Field<string | Date | null> {
   return {
-    render: ({ id, name, values, hint = texts.hint }) => (
-      <DateField id={id} name={name} value={values.get(name) ?? ''} autocomplete="off" {...texts} hint={hint} />
+    render: ({ id, name, values, hint = resolve(texts.hint) }) => (
+      <DateField
+        id={id}
+        name={name}
+        value={values.get(name) ?? ''}
+        autocomplete="off"
+        {...texts}
+        label={resolve(texts.label)}
+        hint={hint}
+      />
     ),
     read: (form, name) => (form.has(name) ? form.get(name)?.trim() || null : undefined),
     write: (value, name) => {
@@ -70,8 +81,17 @@ export function dateField(texts: FieldTexts): Field<string | Date | null> {
 /** List whose items are separated by commas or white space. An empty one is null. */
 export function listField(texts: FieldTexts): Field<readonly string[] | null> {
   return {
-    render: ({ id, name, values, hint = texts.hint }) => (
-      <TextArea id={id} name={name} value={values.get(name) ?? ''} autocomplete="off" isApart {...texts} hint={hint} />
+    render: ({ id, name, values, hint = resolve(texts.hint) }) => (
+      <TextArea
+        id={id}
+        name={name}
+        value={values.get(name) ?? ''}
+        autocomplete="off"
+        isApart
+        {...texts}
+        label={resolve(texts.label)}
+        hint={hint}
+      />
     ),
     read: (form, name) => {
       const items = form
@@ -85,11 +105,11 @@ export function listField(texts: FieldTexts): Field<readonly string[] | null> {
 }
 
 interface Choices<Item extends string> {
-  label: string;
+  label: Lazy<string>;
   /** Check box for all items, also future ones, which are null in the request. */
-  all: { name: string; label: string };
+  all: { name: string; label: Lazy<string> };
   /** Items with their labels. */
-  items: readonly (readonly [Item, ComponentChildren])[];
+  items: readonly (readonly [Item, Lazy<ComponentChildren>])[];
   /** Sentences about a choice of both all and single items, and about an empty one. */
   errors: { both: string; none: string };
   /**
@@ -112,15 +132,15 @@ export function choicesField<Item extends string>({
   return {
     render: ({ name, values }) => (
       <fieldset class="apart">
-        <legend>{label}</legend>
+        <legend>{resolve(label)}</legend>
         <div class="choices long">
           <label>
             <input type="checkbox" name={all.name} value="on" checked={values.has(all.name) || !isSent(values, name)} />{' '}
-            {all.label}
+            {resolve(all.label)}
           </label>
           {items.map(([item, itemLabel]) => (
             <label>
-              <input type="checkbox" name={name} value={item} checked={values.has(name, item)} /> {itemLabel}
+              <input type="checkbox" name={name} value={item} checked={values.has(name, item)} /> {resolve(itemLabel)}
             </label>
           ))}
         </div>

@@ -1,16 +1,19 @@
+import { formatLocalNumber, formatLocalUsd, getLocale } from '../../../shared/lib/localFormats.ts';
+import { getLanguage } from '../../language.ts';
+
 /** Formats credits or counts: 1,100. */
 export function formatNumber(value: number): string {
-  return value.toLocaleString('en-GB');
+  return formatLocalNumber(getLanguage(), value);
 }
 
-/** Formats a count with its noun: 1 API key, 2 API keys. */
+/** Formats a count with its noun, in English: 1 API key, 2 API keys. */
 export function formatCount(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Formats an amount without cents that are zero: $29, $18.96. */
 export function formatUsd(cents: number): string {
-  return (cents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' }).replace(/\.00$/, '');
+  return formatLocalUsd(getLanguage(), cents);
 }
 
 /** Formats an amount of any currency: $59.50. @param currency three letters in lower case. */
@@ -22,4 +25,9 @@ export function formatMoney(cents: number, currency: string): string {
 /** Formats credits that were added or used, with their sign: +1,100, −8. */
 export function formatChange(credits: number): string {
   return `${credits < 0 ? '−' : '+'}${formatNumber(Math.abs(credits))}`;
+}
+
+/** Joins names: Google, Apple or GitHub. */
+export function formatAlternatives(names: readonly string[]): string {
+  return new Intl.ListFormat(getLocale(getLanguage()), { type: 'disjunction' }).format(names);
 }

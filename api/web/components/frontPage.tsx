@@ -1,13 +1,14 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Context } from '../../context.ts';
+import { t } from '../texts.ts';
 import { sendPage } from './layout.tsx';
 
 /** Pages that are open to all, in the order of their links. */
 const FRONT_LINKS = [
-  ['/models/', 'Models'],
-  ['/pricing/', 'Pricing'],
-  ['/docs/', 'Guides'],
-  ['/api/docs/', 'API reference'],
+  ['/models/', t.models],
+  ['/pricing/', t.pricing],
+  ['/docs/', t.guides],
+  ['/api/docs/', t.apiReference],
 ] as const;
 
 interface FrontPage {
@@ -25,14 +26,14 @@ export function sendFrontPage(ctx: Context, { title, current, children }: FrontP
 
 function FrontLinks({ current, isSignedIn }: { current: string; isSignedIn: boolean }): VNode {
   return (
-    <nav aria-label="Site">
+    <nav aria-label={t.site()}>
       {FRONT_LINKS.map(([path, label]) => (
         <a href={path} aria-current={path === current ? 'page' : undefined}>
-          {label}
+          {label()}
         </a>
       ))}
       <a class="button main" href="/account/">
-        {isSignedIn ? 'Your account' : 'Sign in'}
+        {isSignedIn ? t.yourAccount() : t.signIn()}
       </a>
     </nav>
   );

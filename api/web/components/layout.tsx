@@ -1,8 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
+import { getLanguage } from '../../language.ts';
 import { getAssetPath } from '../assets.ts';
 import { getBrand } from '../brand.ts';
+import { t } from '../texts.ts';
 import { AreaNavigation, type AreaNavigationProps, MenuButton } from './areaNavigation.tsx';
 import { Brand, buildFavicon } from './brand.tsx';
 import { Footer } from './footer.tsx';
@@ -44,6 +46,7 @@ export function sendPage(ctx: Context, page: PageProps, status = 200): void {
   // Not no-referrer: browsers would then send forms with "Origin: null".
   ctx.set('referrer-policy', 'same-origin');
   ctx.set('cache-control', 'no-store');
+  ctx.vary('accept-language');
   ctx.body = `<!doctype html>${renderToString(<PageDocument {...page} />)}`;
 }
 
@@ -78,7 +81,7 @@ function isReloading(refresh: PageProps['refresh']): boolean {
 function PageDocument(page: PageProps): VNode {
   const { title, body, isNarrow = false, topLinks, navigation, refresh } = page;
   return (
-    <html lang="en">
+    <html lang={getLanguage()}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -142,7 +145,7 @@ function AreaBody({
 function SkipLink(): VNode {
   return (
     <a class="skip" href={`#${CONTENT_ID}`}>
-      Skip to content
+      {t.skipToContent()}
     </a>
   );
 }

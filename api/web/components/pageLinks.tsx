@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { countPages, type ListPage } from '../../../shared/lib/pagination.ts';
+import { t } from '../texts.ts';
 
 interface PageLinksProps {
   list: ListPage<unknown>;
@@ -16,18 +17,16 @@ export function PageLinks({ list, path, query = '' }: PageLinksProps): VNode | n
   const older = list.page < pages ? list.page + 1 : undefined;
   const listPath = `${path}?${query === '' ? '' : `${query}&`}`;
   return (
-    <nav class="pages" aria-label="Pages">
+    <nav class="pages" aria-label={t.pages()}>
       {newer === undefined ? null : (
         <a class="button slight" href={`${listPath}page=${newer}`} rel="prev">
-          Newer
+          {t.newer()}
         </a>
       )}
-      <span class="quiet">
-        Page {list.page} of {pages}
-      </span>
+      <span class="quiet">{t.page({ page: list.page, pages })}</span>
       {older === undefined ? null : (
         <a class="button slight" href={`${listPath}page=${older}`} rel="next">
-          Older
+          {t.older()}
         </a>
       )}
     </nav>

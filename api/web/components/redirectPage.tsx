@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { t } from '../texts.ts';
 import { sendPage } from './layout.tsx';
 
 /**
@@ -9,7 +10,7 @@ export function sendRedirectPage(
   ctx: Context,
   address: string,
   sentence: string,
-  { heading = 'Redirecting…' }: { heading?: string } = {},
+  { heading = t.redirecting() }: { heading?: string } = {},
 ): void {
   const body = (
     <div class="card">
@@ -17,7 +18,7 @@ export function sendRedirectPage(
       <p>{sentence}</p>
       <p>
         <a class="button main wide" href={address}>
-          Continue
+          {t.continue()}
         </a>
       </p>
     </div>

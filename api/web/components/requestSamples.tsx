@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { buildExampleRequest, findExampleModel } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { config } from '../../../shared/lib/config.ts';
+import { t } from '../texts.ts';
 import { CopyText } from './copyText.tsx';
 
 /** A create request in the ways in which people send it first. @param apiKey stands in them as it is. */
@@ -11,14 +12,18 @@ export function RequestSamples({ apiKey }: { apiKey: string }): VNode | null {
   const body = { model: model.slug, prompt: 'A lighthouse at dusk', params };
   return (
     <>
-      <CopyText id="sample-curl" text={buildCurl(apiKey, body)} label="the request for curl" />
+      <CopyText id="sample-curl" text={buildCurl(apiKey, body)} label={t.requestFor({ program: 'curl' })} />
       <details>
         <summary>JavaScript</summary>
-        <CopyText id="sample-javascript" text={buildJavaScript(apiKey, body)} label="the request in JavaScript" />
+        <CopyText
+          id="sample-javascript"
+          text={buildJavaScript(apiKey, body)}
+          label={t.requestIn({ language: 'JavaScript' })}
+        />
       </details>
       <details>
         <summary>Python</summary>
-        <CopyText id="sample-python" text={buildPython(apiKey, body)} label="the request in Python" />
+        <CopyText id="sample-python" text={buildPython(apiKey, body)} label={t.requestIn({ language: 'Python' })} />
       </details>
     </>
   );

@@ -1,8 +1,10 @@
+import type { ComponentChildren } from 'preact';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { getErrorStatus } from '../../pipeline/httpError.ts';
+import { describeError } from './errorPage.tsx';
 
-type RenderProblem = (ctx: Context, flash: { problem: string }, status: number) => Promise<void>;
+type RenderProblem = (ctx: Context, flash: { problem: ComponentChildren }, status: number) => Promise<void>;
 export type PageHandler = (ctx: Context) => Promise<void>;
 export type ErrorWrapper = (handler: PageHandler) => PageHandler;
 
@@ -18,7 +20,7 @@ export function showErrorsOn(render: RenderProblem, fallback?: ErrorWrapper): Er
       await handler(ctx);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'invalid_api_key') throw error;
-      await render(ctx, { problem: toUserMessage(error) }, getErrorStatus(error));
+      await render(ctx, { problem: describeError(error.code, toUserMessage(error)) }, getErrorStatus(error));
     }
   };
 }

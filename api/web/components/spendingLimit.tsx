@@ -2,6 +2,7 @@ import type { CreditLimit, SpendingLimitState } from '../../../shared/presenters
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { SPENDING_LIMIT_MAX_CREDITS } from '../../../shared/spec/limits.ts';
 import type { SpendingPeriod } from '../../../shared/spec/states.ts';
+import { LIMITS, SPENDING as t } from '../spendingTexts.ts';
 import { defineForm, type Field } from './defineForm.tsx';
 import { SelectField } from './fields.tsx';
 import { formatNumber } from './formatAmount.ts';
@@ -22,10 +23,10 @@ export function spendingLimitField({
   return {
     render: ({ values, hint, isInvalid }) => (
       <fieldset class={isApart ? 'apart' : undefined}>
-        <legend>It may spend at most</legend>
+        <legend>{t.maySpend()}</legend>
         <div class="inline limit">
           <div class="field">
-            <label for="limit-credits">Credits</label>
+            <label for="limit-credits">{t.credits()}</label>
             <input
               id="limit-credits"
               type="text"
@@ -40,9 +41,9 @@ export function spendingLimitField({
           <SelectField
             id="limit-period"
             name="limit_period"
-            label={periods.includes('total') ? 'Period' : 'Each'}
+            label={periods.includes('total') ? t.period() : t.each()}
             value={values.get('limit_period') ?? 'day'}
-            options={periods.map((period) => [period, period])}
+            options={periods.map((period) => [period, t[period]()])}
           />
         </div>
         <span class="hint" id="limit-hint">
@@ -81,18 +82,18 @@ function parseSpendingLimit(form: URLSearchParams, periods: readonly SpendingPer
 
 /** Hint for the limit of an application or an API key: the use of the one in force, and the balance. */
 export function describeLimitHint(current: SpendingLimitState | null, balance: number): string {
-  const use = current === null ? '' : `${describeLimitUse(current)} `;
-  return `Days and months are UTC. Leave the credits empty for no limit. ${use}Your balance is ${formatNumber(balance)} credits.`;
+  const sentences = [t.hint(), current === null ? '' : describeLimitUse(current), t.yourBalance({ credits: balance })];
+  return sentences.filter((sentence) => sentence !== '').join(' ');
 }
 
 /** Describes a limit: `200 credits a day`. */
 export function describeLimit({ credits, period }: CreditLimit): string {
-  const noun = credits === 1 ? 'credit' : 'credits';
-  return `${formatNumber(credits)} ${noun} ${period === 'total' ? 'in total' : `a ${period}`}`;
+  return LIMITS[period]({ credits });
 }
 
 /** Describes what is used of a limit: `35 of 200 credits a day are used; it resets on 24 November 2026, 00:00 UTC.` */
 export function describeLimitUse(limit: SpendingLimitState): string {
-  const reset = limit.resetsAt === null ? '' : `; it resets on ${formatDateTime(limit.resetsAt)} UTC`;
-  return `${formatNumber(limit.used)} of ${describeLimit(limit)} ${limit.used === 1 ? 'is' : 'are'} used${reset}.`;
+  const values = { used: limit.used, limit: describeLimit(limit) };
+  if (limit.resetsAt === null) return t.used(values);
+  return t.usedUntil({ ...values, time: formatDateTime(limit.resetsAt) });
 }

@@ -7,7 +7,10 @@ const LIVE_INTERVAL_MS = 5_000;
 function enableCopyButton(button) {
   if (navigator.clipboard === undefined) return;
   const [label, report] = [button.firstChild, button.nextElementSibling];
-  const show = (text, message) => {
+  const { data: name } = label;
+  // The page has the texts: the label, and a sentence for screen readers on a line of its own.
+  const show = (texts) => {
+    const [text, message = ''] = texts.split('\n');
     label.data = text;
     report.textContent = message;
   };
@@ -16,12 +19,12 @@ function enableCopyButton(button) {
     const source = document.getElementById(button.dataset.copy);
     try {
       await navigator.clipboard.writeText(source.textContent);
-      show('Copied', 'Copied to the clipboard.');
+      show(report.dataset.done);
     } catch {
       getSelection().selectAllChildren(source);
-      show('Not copied', 'The browser did not allow it. The text is selected: copy it with the keyboard.');
+      show(report.dataset.failed);
     }
-    setTimeout(() => show('Copy', ''), COPIED_MS);
+    setTimeout(() => show(name), COPIED_MS);
   });
 }
 

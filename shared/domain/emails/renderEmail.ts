@@ -2,15 +2,17 @@ import type { MailMessage } from '../../gateways/mail/mailTransport.ts';
 import { parseBrowserName } from '../../lib/browserName.ts';
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { config } from '../../lib/config.ts';
+import { formatLocalDate, formatLocalDateTime, formatLocalNumber, formatLocalUsd } from '../../lib/localFormats.ts';
 import type { EmailKind } from '../../spec/events.ts';
+import { findLanguage, type Language } from '../../spec/languages.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Email } from '../../tables/Email.ts';
 import { buildIdentityUndoUrl } from '../signIn/identityUndo.ts';
 import type { EmailContent } from './emailParams.ts';
 import { type Layout, renderHtml } from './renderHtml.tsx';
 import { isSwitchable, NOTIFICATIONS_PATH } from './settings.ts';
-import type { EmailTexts, MessageText, TextFormats } from './texts/emailTexts.ts';
-import { getEmailTexts } from './texts/index.ts';
+import type { MessageText, TextFormats } from './texts/emailTexts.ts';
+import { EMAIL_TEXTS } from './texts/index.ts';
 import { buildUnsubscribeUrl } from './unsubscribe.ts';
 
 /** A claimed message with the columns of its account that it needs. `leased_until` identifies the claim. */
@@ -41,9 +43,10 @@ const PROVIDER_TITLES: Record<string, string> = { google: 'Google', apple: 'Appl
 /** Renders a message in the language of its account, as plain text and as HTML with the same content. */
 export function renderEmail(email: ClaimedEmail): MailMessage {
   const { kind, params, account_uuid: accountUuid } = email;
-  const texts = getEmailTexts(email.language);
+  const language = findLanguage(email.language);
+  const texts = EMAIL_TEXTS[language];
   const content = { kind, params } as unknown as EmailContent;
-  const message = writeMessage(content, texts, email.created_at);
+  const message = writeMessage(content, language, email.created_at);
   const unsubscribeUrl = isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, kind }) : null;
   const links = [
     [texts.settings, config.BASE_URL + NOTIFICATIONS_PATH],
@@ -51,7 +54,7 @@ export function renderEmail(email: ClaimedEmail): MailMessage {
     ...(config.SUPPORT_EMAIL === undefined ? [] : [[texts.support, `mailto:${config.SUPPORT_EMAIL}`]]),
   ] as [label: string, address: string][];
   const layout: Layout = {
-    locale: texts.locale,
+    language,
     subject: toLine(message.subject),
     paragraphs: [texts.greeting(email.first_name), ...message.paragraphs].map(toLine),
     action: [message.action, buildActionUrl(content)],
@@ -72,9 +75,9 @@ function buildActionUrl({ kind, params }: EmailContent): string {
   return kind === 'identity_removed' ? buildIdentityUndoUrl(params) : config.BASE_URL + ACTION_PATHS[kind];
 }
 
-function writeMessage(content: EmailContent, texts: EmailTexts, createdAt: Date): MessageText {
-  const write = texts.messages[content.kind] as (params: object, formats: TextFormats) => MessageText;
-  return write(content.params, buildFormats(texts.locale, createdAt));
+function writeMessage(content: EmailContent, language: Language, createdAt: Date): MessageText {
+  const write = EMAIL_TEXTS[language].messages[content.kind] as (params: object, formats: TextFormats) => MessageText;
+  return write(content.params, buildFormats(language, createdAt));
 }
 
 /** Headers for the button that mail programs show beside the sender (RFC 2369 and RFC 8058). */
@@ -82,22 +85,13 @@ function buildUnsubscribeHeaders(url: string): Record<string, string> {
   return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
-function buildFormats(locale: string, createdAt: Date): TextFormats {
-  // English pages write dates as in Britain and dollars as in the United States.
-  const moneyLocale = locale === 'en-GB' ? 'en-US' : locale;
-  const date = (time: string) =>
-    new Date(time).toLocaleDateString(locale, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+function buildFormats(language: Language, createdAt: Date): TextFormats {
   return {
     brand: config.BRAND_NAME,
-    number: (value) => value.toLocaleString(locale),
-    usd: (cents) =>
-      new Intl.NumberFormat(moneyLocale, {
-        style: 'currency',
-        currency: 'USD',
-        minimumFractionDigits: cents % 100 === 0 ? 0 : 2,
-      }).format(cents / 100),
-    date,
-    dateTime: (time) => `${date(time)}, ${new Date(time).toISOString().slice(11, 16)}`,
+    number: (value) => formatLocalNumber(language, value),
+    usd: (cents) => formatLocalUsd(language, cents),
+    date: (time) => formatLocalDate(language, new Date(time)),
+    dateTime: (time) => formatLocalDateTime(language, new Date(time)),
     plan: (slug) => getPlanBySlug(slug).name,
     provider: (name) => PROVIDER_TITLES[name] ?? config.BRAND_NAME,
     browser: parseBrowserName,

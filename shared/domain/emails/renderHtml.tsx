@@ -2,10 +2,11 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { DEFAULT_ACCENT, parseBrandColors } from '../../lib/brandSettings.ts';
 import { config } from '../../lib/config.ts';
+import type { Language } from '../../spec/languages.ts';
 
 /** Content of a message, independent of its form. */
 export interface Layout {
-  locale: string;
+  language: Language;
   subject: string;
   paragraphs: string[];
   action: [label: string, address: string];
@@ -18,13 +19,13 @@ const TEXT = `${FONT};font-size:16px;line-height:1.5;color:#202124`;
 const SMALL = `${FONT};font-size:13px;line-height:1.5;color:#5f6368`;
 
 /** Renders a message as HTML that mail programs show as it is: inline styles, no images, no scripts. */
-export function renderHtml({ locale, subject, paragraphs, action, reason, links }: Layout): string {
+export function renderHtml({ language, subject, paragraphs, action, reason, links }: Layout): string {
   const accent = config.BRAND_COLOR === undefined ? DEFAULT_ACCENT : parseBrandColors(config.BRAND_COLOR).light;
   const button = `${FONT};font-size:16px;display:inline-block;padding:10px 18px;border-radius:6px;background:${accent};color:#ffffff;text-decoration:none`;
   const footer = links.flatMap((link) => [' · ', renderLink(link, 'color:#5f6368')]).slice(1);
   const texts = paragraphs.map((paragraph) => <p style={`${TEXT};margin:0 0 16px`}>{paragraph}</p>);
   return `<!doctype html>${renderToString(
-    <html lang={locale}>
+    <html lang={language}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

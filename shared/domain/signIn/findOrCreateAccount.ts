@@ -1,6 +1,7 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
+import type { Language } from '../../spec/languages.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
@@ -8,6 +9,7 @@ import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
 /** Details for a new account. An existing account is not changed. */
 export interface NewAccountDetails {
   firstName?: string;
+  language?: Language;
   /** Referral link that the customer followed. */
   referralClick?: ReferralClick | null;
 }
@@ -19,7 +21,7 @@ export interface NewAccountDetails {
 export async function findOrCreateAccountByEmail(
   email: string,
   socialProvider: string,
-  { firstName = '', referralClick = null }: NewAccountDetails = {},
+  { firstName = '', language = 'en', referralClick = null }: NewAccountDetails = {},
   outerTransaction?: Transaction,
 ): Promise<Account> {
   const address = email.toLowerCase();
@@ -33,6 +35,7 @@ export async function findOrCreateAccountByEmail(
         uuid: uuidv7(),
         email: address,
         first_name: firstName,
+        language,
         social_provider: socialProvider,
         created_at: now(),
       })

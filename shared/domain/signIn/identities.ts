@@ -13,6 +13,7 @@ import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
 import { sha256 } from '../../lib/secrets.ts';
 import { isEmail } from '../../lib/email.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import type { Language } from '../../spec/languages.ts';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
@@ -44,14 +45,16 @@ export type IdentitySignInResult =
  * an account for its verified address, or signs in to one without identities. It never opens an account with another
  * identity, because an address can be reassigned to another person.
  * @param referralClick referral link that the browser followed, if any.
+ * @param language that of a new account.
  */
 export async function signInWithIdentity(
   provider: ProviderName,
   identity: ProviderIdentity,
   referralClick: ReferralClick | null = null,
   origin: RequestOrigin = SERVICE_ORIGIN,
+  language: Language = 'en',
 ): Promise<IdentitySignInResult> {
-  const find = () => findOrCreateAccountByIdentity(provider, identity, referralClick, origin);
+  const find = () => findOrCreateAccountByIdentity(provider, identity, referralClick, origin, language);
   const found =
     (await find().catch((error: unknown) => {
       // The same identity was linked to another account concurrently, so the second attempt finds it.
@@ -69,6 +72,7 @@ async function findOrCreateAccountByIdentity(
   { subject, email, isEmailVerified, firstName }: ProviderIdentity,
   referralClick: ReferralClick | null,
   origin: RequestOrigin,
+  language: Language,
 ): Promise<IdentitySignInResult | null> {
   const issuer = getIssuer(provider);
   const known = await Identity.query().findById([provider, issuer, subject]);
@@ -80,7 +84,7 @@ async function findOrCreateAccountByIdentity(
     const { id } = await findOrCreateAccountByEmail(
       email,
       provider,
-      { firstName: sanitizeFirstName(firstName), referralClick },
+      { firstName: sanitizeFirstName(firstName), language, referralClick },
       transaction,
     );
     const account = await lockAccount(transaction, id);

@@ -9,6 +9,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import type { Language } from '../../spec/languages.ts';
 import { SIGN_IN_ATTEMPT_MS } from '../../spec/limits.ts';
 import type { Account } from '../../tables/Account.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
@@ -75,6 +76,7 @@ export async function startSignIn(
 /**
  * Completes a sign-in with the parameters of the callback. An attempt can be completed once, whether or not it succeeds,
  * and only by the browser that started it.
+ * @param language that of a new account.
  * @throws ServiceError not_found if the provider is not configured.
  */
 export async function completeSignIn(
@@ -82,6 +84,7 @@ export async function completeSignIn(
   browserSecret: string | undefined,
   parameters: URLSearchParams,
   origin: RequestOrigin,
+  language: Language,
 ): Promise<SignInResult> {
   const provider = getProvider(name);
   const state = parameters.get('state') ?? '';
@@ -93,7 +96,7 @@ export async function completeSignIn(
     const identity = await provider.completeSignIn(parameters, { state, codeVerifier, nonce }, getRedirectUri(name));
     if (linkingSession !== null)
       return { ...(await linkIdentity(name, identity, linkingSession, origin)), isLink: true, returnTo };
-    const signedIn = await signInWithIdentity(name, identity, toReferralClick(attempt), origin);
+    const signedIn = await signInWithIdentity(name, identity, toReferralClick(attempt), origin, language);
     return { ...signedIn, isLink: false, returnTo };
   } catch (error) {
     return { problem: toSignInProblem(error, name), isLink, returnTo };

@@ -6,11 +6,16 @@ import type { Context } from '../../../context.ts';
 import { getBrand } from '../../../web/brand.ts';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
-import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { formatUsd } from '../../../web/components/formatAmount.ts';
 import { sendFrontPage } from '../../../web/components/frontPage.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
 import { Table } from '../../../web/components/table.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { ModelCards, ParamList, PlanCards } from './parts.tsx';
+import { t } from './texts.ts';
+
+/** Top-up of the pricing table. */
+const TOPUP_CENTS = 5_000;
 
 /** Shows visitors what the service does and costs. People who are signed in get to their account. */
 export async function showFrontPage(ctx: Context): Promise<void> {
@@ -20,17 +25,14 @@ export async function showFrontPage(ctx: Context): Promise<void> {
     <>
       <section class="hero">
         <div>
-          <h1>Video and images from one credit balance</h1>
-          <p class="lead">
-            One API, one MCP server, one bill. A failed generation costs nothing, and a repeated request is charged
-            once.
-          </p>
+          <h1>{t.claim()}</h1>
+          <p class="lead">{t.lead()}</p>
           <p class="buttons">
             <a class="button main" href="/account/keys/">
-              Get an API key
+              {t.getKey()}
             </a>
             <a class="button" href="/account/connect/">
-              Connect an assistant
+              {t.connectAssistant()}
             </a>
           </p>
         </div>
@@ -39,17 +41,17 @@ export async function showFrontPage(ctx: Context): Promise<void> {
           <CopyText
             id="front-assistant"
             text={`claude mcp add --transport http ${slug} ${config.BASE_URL}/mcp`}
-            label="the command for Claude Code"
+            label={t.claudeCommand()}
           />
         </div>
       </section>
-      <h2>Models and prices</h2>
+      <h2>{t.modelsAndPrices()}</h2>
       <ModelCards models={await getModelsWithStatus()} />
-      <h2>Plans</h2>
+      <h2>{t.plans()}</h2>
       <PlanCards plans={getOfferedPlans()} />
     </>
   );
-  sendFrontPage(ctx, { title: 'Video and image generation', current: '/', children });
+  sendFrontPage(ctx, { title: t.title(), current: '/', children });
 }
 
 /** Shows every model with its parameters and prices. */
@@ -57,8 +59,8 @@ export async function showModelsPage(ctx: Context): Promise<void> {
   const models = await getModelsWithStatus();
   const children = (
     <>
-      <h1>Models</h1>
-      <p class="lead">Prices are in credits, and the same over the API and in assistants. Failures are refunded.</p>
+      <h1>{shared.models()}</h1>
+      <p class="lead">{t.modelsLead()}</p>
       <ModelCards models={models} />
       {models.map((model) => (
         <section class="card" aria-labelledby={`model-${model.slug}`}>
@@ -68,33 +70,32 @@ export async function showModelsPage(ctx: Context): Promise<void> {
       ))}
     </>
   );
-  sendFrontPage(ctx, { title: 'Models', current: '/models/', children });
+  sendFrontPage(ctx, { title: shared.models(), current: '/models/', children });
 }
 
 /** Shows the plans, and what credits cost and buy on each. */
 export function showPricingPage(ctx: Context): void {
   const plans = getOfferedPlans();
+  const numeric = [t.hundredCredits(), t.buys({ price: formatUsd(TOPUP_CENTS) })];
   const children = (
     <>
-      <h1>Pricing</h1>
-      <p class="lead">
-        Plans are billed yearly and grant credits every month. Unused credits of a month carry over once.
-      </p>
+      <h1>{shared.pricing()}</h1>
+      <p class="lead">{t.pricingLead()}</p>
       <PlanCards plans={plans} />
       <section class="card" aria-labelledby="rates">
-        <h2 id="rates">More credits</h2>
-        <p class="quiet">Buy more at the rate of your plan at any time. Credits that you buy do not expire.</p>
+        <h2 id="rates">{t.moreCredits()}</h2>
+        <p class="quiet">{t.moreCreditsLead()}</p>
         <Table
-          label="More credits by plan"
-          columns={['Plan', '100 credits', '$50 buys', 'Enough for']}
-          numeric={['100 credits', '$50 buys']}
+          label={t.moreCreditsByPlan()}
+          columns={[t.plan(), ...numeric, t.enoughFor()]}
+          numeric={numeric}
           rows={plans.map((plan) => {
             const { name, priceMonthlyCents, monthlyCredits } = plan;
-            const credits = topupCredits(5_000, plan);
+            const credits = topupCredits(TOPUP_CENTS, plan);
             return [
               name,
               formatUsd(Math.round((100 * priceMonthlyCents) / monthlyCredits)),
-              `${formatNumber(credits)} credits`,
+              t.credits({ credits }),
               describePurchase(credits),
             ];
           })}
@@ -102,5 +103,5 @@ export function showPricingPage(ctx: Context): void {
       </section>
     </>
   );
-  sendFrontPage(ctx, { title: 'Pricing', current: '/pricing/', children });
+  sendFrontPage(ctx, { title: shared.pricing(), current: '/pricing/', children });
 }

@@ -6,6 +6,7 @@ import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { Icon } from '../../../web/components/icon.tsx';
 import { PlanPrice } from '../../../web/components/planPrice.tsx';
+import { CARDS as t } from './texts.ts';
 
 /** Cards of the models with what a generation costs, in credits and in money. */
 export function ModelCards({ models }: { models: readonly ModelWithStatus[] }): VNode {
@@ -15,9 +16,11 @@ export function ModelCards({ models }: { models: readonly ModelWithStatus[] }): 
         <li class="card">
           <h3>
             <Icon name={model.kind === 'video' ? 'play' : 'images'} /> {model.name}{' '}
-            {model.status === 'online' ? null : <span class="tag warn">{model.status}</span>}
+            {model.status === 'online' ? null : <span class="tag warn">{t[model.status]()}</span>}
           </h3>
-          <p class="quiet">{model.description}</p>
+          <p class="quiet" lang="en">
+            {model.description}
+          </p>
           <p>
             <strong>{describeCredits(model)}</strong>
             <span class="hint">{describeMoney(model)}</span>
@@ -42,7 +45,9 @@ export function ParamList({ model }: { model: ModelWithStatus }): VNode {
           </dt>
           <dd>
             {param.enum?.join(', ') ?? describeRange(param)}
-            {param.default === undefined ? null : <span class="quiet">, default {String(param.default)}</span>}
+            {param.default === undefined ? null : (
+              <span class="quiet">{t.default({ value: String(param.default) })}</span>
+            )}
           </dd>
         </>
       ))}
@@ -51,7 +56,7 @@ export function ParamList({ model }: { model: ModelWithStatus }): VNode {
           <dt>
             <code>{name}</code>
           </dt>
-          <dd>{max === 1 ? 'an image' : `up to ${max} images`}</dd>
+          <dd>{max === 1 ? t.anImage() : t.images({ max })}</dd>
         </>
       ))}
     </dl>
@@ -59,26 +64,24 @@ export function ParamList({ model }: { model: ModelWithStatus }): VNode {
 }
 
 function describeRange({ type, minimum, maximum }: { type?: string; minimum?: number; maximum?: number }): string {
-  if (type === 'boolean') return 'true or false';
-  if (type === 'string') return 'text';
-  return [`a ${type === 'integer' ? 'whole ' : ''}number`, describeLimits(minimum, maximum)].join('');
-}
-
-function describeLimits(minimum: number | undefined, maximum: number | undefined): string {
-  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
-  if (minimum !== undefined) return ` from ${minimum}`;
-  return maximum === undefined ? '' : ` up to ${maximum}`;
+  if (type === 'boolean') return t.trueOrFalse();
+  if (type === 'string') return t.text();
+  const values = { type: type ?? '', minimum: String(minimum), maximum: String(maximum) };
+  if (minimum !== undefined && maximum !== undefined) return t.numberBetween(values);
+  if (minimum !== undefined) return t.numberFrom(values);
+  return maximum === undefined ? t.number(values) : t.numberTo(values);
 }
 
 function describeCredits({ creditsBase: least, creditsMax: most, kind }: ModelWithStatus): string {
-  const range = least === most ? formatNumber(least) : `${formatNumber(least)} to ${formatNumber(most)}`;
-  return `${range} credits ${kind === 'image' ? 'an image' : 'a video'}`;
+  const credits = least === most ? formatNumber(least) : t.range({ least, most });
+  return kind === 'image' ? t.imagePrice({ credits }) : t.videoPrice({ credits });
 }
 
 /** Price of the cheapest generation at the rate of the recommended plan. */
 function describeMoney({ creditsBase }: ModelWithStatus): string {
   const { name, priceMonthlyCents, monthlyCredits } = getExamplePlan();
-  return `from ${formatUsd(Math.round((creditsBase * priceMonthlyCents) / monthlyCredits))} on ${name}`;
+  const price = formatUsd(Math.round((creditsBase * priceMonthlyCents) / monthlyCredits));
+  return t.money({ price, plan: name });
 }
 
 /** Cards of the plans with what a month of each buys. */
@@ -88,18 +91,16 @@ export function PlanCards({ plans }: { plans: readonly Plan[] }): VNode {
       {plans.map((plan) => (
         <li class={plan.highlight ? 'card best' : 'card'}>
           <h3>
-            {plan.name} {plan.highlight ? <span class="tag">Recommended</span> : null}
+            {plan.name} {plan.highlight ? <span class="tag">{t.recommended()}</span> : null}
           </h3>
           <PlanPrice plan={plan} />
           <ul class="plain">
-            <li>
-              <strong>{formatNumber(plan.monthlyCredits)} credits</strong> every month
-            </li>
+            <li>{t.everyMonth({ credits: plan.monthlyCredits })}</li>
             <li>{describePurchase(plan.monthlyCredits)}</li>
-            <li>{plan.parallelLimit} generations at a time</li>
+            <li>{t.parallel({ count: plan.parallelLimit })}</li>
           </ul>
           <a class={plan.highlight ? 'button main wide' : 'button wide'} href="/account/billing/#plans">
-            Choose {plan.name}
+            {t.choose({ plan: plan.name })}
           </a>
         </li>
       ))}

@@ -20,7 +20,6 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 const NOT_YOU = 'Wenn Sie das selbst waren, müssen Sie nichts tun.';
 
 export const DE: EmailTexts = {
-  locale: 'de-DE',
   greeting: (firstName) => (firstName === '' ? 'Guten Tag!' : `Guten Tag ${firstName}!`),
   reason: (brand) => `Sie erhalten diese Nachricht, weil Sie ein Konto bei ${brand} haben.`,
   securityReason: (brand) =>

@@ -34,8 +34,6 @@ export interface MessageText {
 
 /** All texts of one language. */
 export interface EmailTexts {
-  /** Language tag for numbers and dates. */
-  locale: string;
   greeting(firstName: string): string;
   /** Says why the message was sent, at its end. */
   reason(brand: string): string;

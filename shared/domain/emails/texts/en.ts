@@ -18,7 +18,6 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 const NOT_YOU = 'If this was you, there is nothing to do.';
 
 export const EN: EmailTexts = {
-  locale: 'en-GB',
   greeting: (firstName) => (firstName === '' ? 'Hello,' : `Hello ${firstName},`),
   reason: (brand) => `You receive this message because you have an account at ${brand}.`,
   securityReason: (brand) =>

@@ -10,15 +10,16 @@ import { TextField } from '../../../../web/components/fields.tsx';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Form } from '../../../../web/components/form.tsx';
 import { KIND_LABELS } from './kinds.ts';
+import { t } from './texts.ts';
 
 /** Link to the notification settings. */
 export function NotificationsSection(): VNode {
   return (
     <section class="card" aria-labelledby="notifications">
-      <h2 id="notifications">Notifications</h2>
-      <p>Choose which messages you receive by e-mail, and below which balance your credits are low.</p>
+      <h2 id="notifications">{t.notifications()}</h2>
+      <p>{t.choose()}</p>
       <a class="button" href={NOTIFICATIONS_PATH}>
-        Notification settings
+        {t.notificationSettings()}
       </a>
     </section>
   );

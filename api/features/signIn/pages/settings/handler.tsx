@@ -13,9 +13,11 @@ import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { ProfileRequest } from '../../schemas.ts';
 import { defineAccountAction } from '../../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../../web/components/formatTime.ts';
+import { t as shared } from '../../../../web/texts.ts';
 import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
 import { buildOutcomePath, SETTINGS_PATH } from './outcomes.ts';
 import { profileForm } from './profile.tsx';
+import { SESSIONS } from './texts.ts';
 import { renderSettingsPage, withSettingsErrors } from './view.tsx';
 
 const parseProfileForm = createBodyParser(ProfileRequest);
@@ -35,9 +37,9 @@ export const endSession = defineAccountAction({
   describe: async (ctx, { accountId }) => {
     const session = await findOwnSession(accountId, parseUuidParam(ctx));
     return {
-      question: `Sign out ${describeBrowser(session.userAgent)}?`,
-      consequences: <p>Last used {formatRelativeTime(session.lastUsedAt)}. That browser is signed out immediately.</p>,
-      button: 'Sign out',
+      question: SESSIONS.signOutQuestion({ browser: describeBrowser(session.userAgent) }),
+      consequences: <p>{SESSIONS.signOutEffect({ lastUsed: formatRelativeTime(session.lastUsedAt) })}</p>,
+      button: shared.signOut(),
       returnPath: SETTINGS_PATH,
     };
   },
@@ -50,11 +52,9 @@ export const endSession = defineAccountAction({
 export const endOtherSessions = defineAccountAction({
   withErrors: withSettingsErrors,
   describe: () => ({
-    question: 'Sign out of all other sessions?',
-    consequences: (
-      <p>Your other browsers are signed out immediately. API keys and connected applications keep working.</p>
-    ),
-    button: 'Sign out',
+    question: SESSIONS.signOutOthersQuestion(),
+    consequences: <p>{SESSIONS.signOutOthersEffect()}</p>,
+    button: shared.signOut(),
     returnPath: SETTINGS_PATH,
   }),
   perform: async (ctx, { accountId }) => {

@@ -1,17 +1,15 @@
 import type { Outcomes } from '../../../../web/components/areaPage.tsx';
+import { t } from './texts.ts';
 
 export const SETTINGS_PATH = '/account/settings/';
 
 export const SETTINGS_OUTCOMES = {
-  profile: ['Profile saved', 'Profile saved.'],
-  'session-ended': ['Session ended', 'The session is signed out.'],
-  'others-ended': ['Other sessions ended', 'All other sessions are signed out.'],
-  'identity-linked': ['Sign-in method linked', 'The sign-in method is linked. You can now sign in with it.'],
-  'deletion-undone': [
-    'Deletion undone',
-    'The deletion is undone. A renewal that the deletion stopped is resumed within a minute. API keys, applications and automatic top-ups stay off until you set them up again.',
-  ],
-  'identity-removed': ['Sign-in method removed', 'The sign-in method is removed.'],
+  profile: [t.profileSaved, t.profileSavedSentence],
+  'session-ended': [t.sessionEnded, t.sessionEndedSentence],
+  'others-ended': [t.othersEnded, t.othersEndedSentence],
+  'identity-linked': [t.methodLinked, t.methodLinkedSentence],
+  'deletion-undone': [t.deletionUndone, t.deletionUndoneSentence],
+  'identity-removed': [t.methodRemoved, t.methodRemovedSentence],
 } as const satisfies Outcomes;
 
 export type SettingsOutcome = keyof typeof SETTINGS_OUTCOMES;

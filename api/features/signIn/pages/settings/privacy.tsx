@@ -1,19 +1,20 @@
 import type { VNode } from 'preact';
+import { t } from './texts.ts';
 
 /** Links to the security log, the export and the deletion of the account. */
 export function PrivacySection(): VNode {
   return (
     <section class="card" aria-labelledby="privacy">
-      <h2 id="privacy">Security and privacy</h2>
+      <h2 id="privacy">{t.privacy()}</h2>
       <div class="buttons">
         <a class="button" href="/account/security/">
-          Security log
+          {t.securityLog()}
         </a>
         <a class="button" href="/account/export/">
-          Download your data
+          {t.downloadData()}
         </a>
         <a class="button danger" href="/account/delete/">
-          Delete account
+          {t.deleteAccount()}
         </a>
       </div>
     </section>

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { LANGUAGE_NAMES } from '../../../../../shared/spec/languages.ts';
 import type { Account } from '../../../../../shared/tables/Account.ts';
 import { DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../../../pipeline/cookies/draftCookie.ts';
 import { defineForm } from '../../../../web/components/defineForm.tsx';
@@ -6,45 +7,24 @@ import type { Options } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { selectField, textField } from '../../../../web/components/formFields.tsx';
 import { ProfileRequest } from '../../schemas.ts';
+import { t } from './texts.ts';
 
-/** Languages to choose from, by code. */
-const LANGUAGES: Options = [
-  ['ar', 'العربية'],
-  ['de', 'Deutsch'],
-  ['en', 'English'],
-  ['es', 'Español'],
-  ['fr', 'Français'],
-  ['hi', 'हिन्दी'],
-  ['id', 'Bahasa Indonesia'],
-  ['it', 'Italiano'],
-  ['ja', '日本語'],
-  ['ko', '한국어'],
-  ['nl', 'Nederlands'],
-  ['pl', 'Polski'],
-  ['pt', 'Português'],
-  ['pt-BR', 'Português (Brasil)'],
-  ['ru', 'Русский'],
-  ['tr', 'Türkçe'],
-  ['uk', 'Українська'],
-  ['vi', 'Tiếng Việt'],
-  ['zh', '中文'],
-];
-
-/** Lists the languages, and first the current one if another program has set it. */
+/** Lists the languages, and first the current code if another program has set one that is not offered. */
 function listLanguages(current: string): Options {
-  return LANGUAGES.some(([code]) => code === current) ? LANGUAGES : [[current, current], ...LANGUAGES];
+  const languages = Object.entries(LANGUAGE_NAMES);
+  return current in LANGUAGE_NAMES ? languages : [[current, current], ...languages];
 }
 
 /** Form for the profile, without the e-mail address. */
 export const profileForm = defineForm(
   { prefix: 'profile', schema: ProfileRequest },
   {
-    first_name: textField({ label: 'First name', autocomplete: 'given-name' }),
-    use_case: textField({ label: 'Use case' }),
+    first_name: textField({ label: t.firstName, autocomplete: 'given-name' }),
+    use_case: textField({ label: t.useCase }),
     language: selectField({
-      label: 'Language',
+      label: t.language,
       options: listLanguages,
-      hint: 'For e-mail (English or German) and for applications that read your profile. These pages are in English.',
+      hint: t.languageHint,
       isHintAbove: true,
       autocomplete: 'language',
     }),
@@ -62,15 +42,15 @@ export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNo
   const { first_name, use_case, language } = account;
   return (
     <section class="card" aria-labelledby="profile">
-      <h2 id="profile">Profile</h2>
+      <h2 id="profile">{t.profile()}</h2>
       <dl>
-        <dt>E-mail address</dt>
+        <dt>{t.email()}</dt>
         <dd>{account.email}</dd>
       </dl>
       <Form action="/account/profile/" token={csrfToken} class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <profileForm.Fields values={profileForm.write({ first_name, use_case, language, ...draft })} />
-        <button type="submit">Save</button>
+        <button type="submit">{t.save()}</button>
       </Form>
     </section>
   );

@@ -3,6 +3,8 @@ import { Form } from '../../../../web/components/form.tsx';
 import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
 import type { ActiveWebSession } from '../../../../../shared/domain/signIn/sessions.ts';
 import { formatRelativeTime, formatDate } from '../../../../web/components/formatTime.ts';
+import { t as shared } from '../../../../web/texts.ts';
+import { SESSIONS as t } from './texts.ts';
 
 interface SessionsProps {
   sessions: ActiveWebSession[];
@@ -13,7 +15,7 @@ interface SessionsProps {
 export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
   return (
     <section class="card" aria-labelledby="sessions">
-      <h2 id="sessions">Active sessions</h2>
+      <h2 id="sessions">{t.activeSessions()}</h2>
       <ul class="rows">
         {sessions.map((session) => {
           const name = describeBrowser(session.userAgent);
@@ -21,25 +23,28 @@ export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
             <li>
               <div class="what">
                 <h3>
-                  {name} {session.isCurrent ? <span class="tag">This browser</span> : null}
+                  {name} {session.isCurrent ? <span class="tag">{t.thisBrowser()}</span> : null}
                 </h3>
                 <span class="quiet small">
-                  Signed in on {formatDate(session.createdAt)}, last used {formatRelativeTime(session.lastUsedAt)}
+                  {t.used({
+                    date: formatDate(session.createdAt),
+                    lastUsed: formatRelativeTime(session.lastUsedAt),
+                  })}
                 </span>
               </div>
               {session.isCurrent ? (
                 <Form action="/account/sign-out/" token={csrfToken}>
-                  <button type="submit" class="slight" aria-label="Sign out of this browser">
-                    Sign out
+                  <button type="submit" class="slight" aria-label={t.signOutOfThis()}>
+                    {shared.signOut()}
                   </button>
                 </Form>
               ) : (
                 <a
                   class="button slight"
                   href={`/account/sessions/${session.uuid}/end/`}
-                  aria-label={`Sign out ${name}`}
+                  aria-label={t.signOutOf({ browser: name })}
                 >
-                  Sign out
+                  {shared.signOut()}
                 </a>
               )}
             </li>
@@ -49,7 +54,7 @@ export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
       {sessions.length > 1 ? (
         <p class="apart">
           <a class="button" href="/account/sessions/end-others/">
-            Sign out of all other sessions
+            {t.signOutOfOthers()}
           </a>
         </p>
       ) : null}

@@ -12,6 +12,7 @@ import { sendRedirectPage } from '../../../../web/components/redirectPage.tsx';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { buildOutcomePath, SETTINGS_PATH } from './outcomes.ts';
 import { getIdentityTitle } from './signInMethods.tsx';
+import { METHODS as t } from './texts.ts';
 import { withSettingsErrors } from './view.tsx';
 
 /** Builds the path of the settings page with the reason why an identity could not be linked. */
@@ -29,7 +30,7 @@ export async function startIdentityLink(ctx: Context): Promise<void> {
   const attempt = await startSignIn(provider, ensureSignInState(ctx, provider), request);
   if (attempt.problem !== null) return seeOther(ctx, buildLinkProblemPath(provider, attempt.problem));
   // A page instead of a redirect: browsers check redirects after a form against the form-action policy.
-  sendRedirectPage(ctx, attempt.address, `Sign in with ${PROVIDER_TITLES[provider]} to link it to your account.`);
+  sendRedirectPage(ctx, attempt.address, t.signInToLink({ provider: PROVIDER_TITLES[provider] }));
 }
 
 export const removeSignInMethod = defineAccountAction({
@@ -39,13 +40,12 @@ export const removeSignInMethod = defineAccountAction({
     const identity = (await listIdentities(accountId)).find((linked) => linked.uuid === uuid);
     if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
     const title = getIdentityTitle(identity);
-    const consequences = (
-      <p>
-        {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed
-        out. API keys and connected applications keep working until you revoke or disconnect them.
-      </p>
-    );
-    return { question: `Remove ${title}?`, consequences, button: `Remove ${title}`, returnPath: SETTINGS_PATH };
+    return {
+      question: t.removeQuestion({ method: title }),
+      consequences: <p>{t.removeEffect({ method: title, email: identity.email })}</p>,
+      button: t.removeButton({ method: title }),
+      returnPath: SETTINGS_PATH,
+    };
   },
   perform: async (ctx, { accountId }) => {
     await removeIdentity(accountId, parseUuidParam(ctx), {

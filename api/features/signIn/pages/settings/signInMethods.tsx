@@ -11,6 +11,7 @@ import { getBrand } from '../../../../web/brand.ts';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { formatDate } from '../../../../web/components/formatTime.ts';
+import { LINK_PROBLEMS, METHODS as t } from './texts.ts';
 
 interface SignInMethodsProps {
   identities: Identity[];
@@ -25,11 +26,9 @@ export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsPro
   );
   return (
     <section class="card" aria-labelledby="sign-in-methods">
-      <h2 id="sign-in-methods">Sign-in methods</h2>
+      <h2 id="sign-in-methods">{t.methods()}</h2>
       {identities.length === 0 ? (
-        <p class="quiet">
-          You signed in with local sign-in. Sign-in methods appear here when you sign in with a provider.
-        </p>
+        <p class="quiet">{t.local()}</p>
       ) : (
         <ul class="rows">
           {identities.map((identity) => (
@@ -37,16 +36,16 @@ export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsPro
               <div class="what">
                 <h3>{getIdentityTitle(identity)}</h3>
                 <span class="quiet small">
-                  {identity.email}, linked on {formatDate(identity.created_at)}
+                  {t.linkedOn({ email: identity.email, date: formatDate(identity.created_at) })}
                 </span>
               </div>
               {usable.some((other) => other !== identity) ? (
                 <a
                   class="button slight danger"
                   href={`/account/identities/${identity.uuid}/remove/`}
-                  aria-label={`Remove ${getIdentityTitle(identity)} as a sign-in method`}
+                  aria-label={t.removeMethod({ method: getIdentityTitle(identity) })}
                 >
-                  Remove
+                  {t.remove()}
                 </a>
               ) : null}
             </li>
@@ -57,7 +56,7 @@ export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsPro
         <div class="buttons">
           {offered.map((name) => (
             <Form action={`/account/identities/${name}/link/`} token={csrfToken}>
-              <button type="submit">{`Link ${PROVIDER_TITLES[name]}`}</button>
+              <button type="submit">{t.link({ provider: PROVIDER_TITLES[name] })}</button>
             </Form>
           ))}
         </div>
@@ -66,23 +65,15 @@ export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsPro
   );
 }
 
-const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
-  denied: (title) => `${title} was not linked because you canceled the sign-in.`,
-  expired: (title) => `${title} was not linked because the sign-in expired or your session ended. Please start again.`,
-  rejected: (title) => `${title} was not linked because the sign-in failed. Please start again.`,
-  unavailable: (title) => `${title} is not responding at the moment. Try again in a minute.`,
-  unverified: (title) => `${title} has not verified your e-mail address. Verify it there, then link it again.`,
-  identity_in_use: (title) =>
-    `This ${title} account is linked to another ${getBrand().name} account. Remove it there first, then link it to this one.`,
-  provider_linked: (title) =>
-    `Another ${title} account is already linked. Remove that one first, then link the new one.`,
-};
+/** Problems of linking. Others are shown on the sign-in page. */
+type LinkingProblem = Exclude<SignInProblem, 'taken' | 'other_provider'>;
 
 /** Returns the message for the problem code in the URL, or undefined. */
 export function describeLinkProblem(problem: unknown, provider: unknown): string | undefined {
   const name = PROVIDER_NAMES.find((known) => known === provider);
   if (name === undefined || typeof problem !== 'string' || !Object.hasOwn(LINK_PROBLEMS, problem)) return undefined;
-  return LINK_PROBLEMS[problem as keyof typeof LINK_PROBLEMS](PROVIDER_TITLES[name]);
+  const values = { provider: PROVIDER_TITLES[name], brand: getBrand().name };
+  return LINK_PROBLEMS[problem as LinkingProblem](values);
 }
 
 export function getIdentityTitle({ provider }: Identity): string {

@@ -6,6 +6,7 @@ import { consumeDraft } from '../../../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
+import { t as navigation } from '../../../texts.ts';
 import { NotificationsSection } from '../../../notifications/pages/settings/view.tsx';
 import { SETTINGS_OUTCOMES, SETTINGS_PATH } from './outcomes.ts';
 import { PrivacySection } from './privacy.tsx';
@@ -36,7 +37,7 @@ export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, 
     ctx,
     {
       current: SETTINGS_PATH,
-      heading: 'Settings',
+      heading: navigation.settings(),
       outcomes: SETTINGS_OUTCOMES,
       ...(problem === undefined ? {} : { problem }),
       children,

@@ -5,6 +5,7 @@ import { DEV_PROVIDER } from '../../../../../shared/domain/signIn/identities.ts'
 import { startSignIn, completeSignIn } from '../../../../../shared/domain/signIn/signIn.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../../../../shared/lib/email.ts';
 import type { Context } from '../../../../context.ts';
+import { getLanguage } from '../../../../language.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { readSignInState, ensureSignInState } from '../../../../pipeline/cookies/signInStateCookie.ts';
 import { readReferralCookie } from '../../../../pipeline/cookies/referralCookie.ts';
@@ -13,6 +14,7 @@ import { startWebSession } from '../../../../pipeline/cookies/sessionCookie.ts';
 import { sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { buildLinkProblemPath, parseProviderParam } from '../settings/signInMethodHandlers.tsx';
+import { t } from './texts.ts';
 import { isSignInProblem, sendSignInPage } from './view.tsx';
 
 /** Shows the sign-in page. Visitors with a session are redirected to where they wanted to go. */
@@ -39,11 +41,14 @@ export async function localSignIn(ctx: Context): Promise<void> {
   const email = (form.get('email') ?? '').trim();
   const returnTo = sanitizeReturnTo(form.get('return_to'));
   if (!isEmail(email)) {
-    const problem = `Enter a valid e-mail address such as name@example.com, with at most ${EMAIL_MAX_CHARACTERS} characters.`;
+    const problem = t.invalidEmail({ max: EMAIL_MAX_CHARACTERS });
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
   const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
-  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, { referralClick: link });
+  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, {
+    language: getLanguage(),
+    referralClick: link,
+  });
   await startWebSession(ctx, account.id);
   seeOther(ctx, returnTo);
 }
@@ -63,7 +68,8 @@ export async function startProviderSignIn(ctx: Context): Promise<void> {
 export async function completeProviderSignIn(ctx: Context): Promise<void> {
   const provider = parseProviderParam(ctx);
   const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);
-  const result = await completeSignIn(provider, readSignInState(ctx, provider), parameters, getRequestOrigin(ctx));
+  const state = readSignInState(ctx, provider);
+  const result = await completeSignIn(provider, state, parameters, getRequestOrigin(ctx), getLanguage());
   if (result.problem !== null) {
     const subject = { provider, problem: result.problem };
     void logSecurityEvent({ accountId: null, event: 'sign_in_failed', origin: getRequestOrigin(ctx), subject });

@@ -12,26 +12,15 @@ import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { PROVIDER_LOGOS, PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
 import { sendPage } from '../../../../web/components/layout.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
+import { formatAlternatives } from '../../../../web/components/formatAmount.ts';
+import { t as shared } from '../../../../web/texts.ts';
+import { PROBLEMS, t } from './texts.ts';
 
 /** Problems of a sign-in. Problems of linking are shown on the settings page. */
 type ShownSignInProblem = Exclude<SignInProblem, 'identity_in_use' | 'provider_linked'>;
 
 /** Codes in the URL of the page: the reason why a sign-in failed or is required again. */
 export type SignInPageProblem = ShownSignInProblem | 'session-ended';
-
-const SIGN_IN_PROBLEMS: Record<SignInPageProblem, string> = {
-  'session-ended': 'Your session has ended and nothing was changed. Sign in, then submit the form again.',
-  denied: 'You canceled the sign-in. You can try again at any time.',
-  expired: 'The sign-in expired, was already completed, or was started in another browser. Please start again.',
-  rejected: 'The sign-in failed. Please start again.',
-  unavailable:
-    'The sign-in provider is not responding at the moment. Try again in a minute, or use another sign-in method.',
-  taken:
-    'Your address belongs to an account that is linked to another identity of the same provider. If the account is yours, sign in as you did before, or contact support.',
-  other_provider:
-    'Your address belongs to an account with another sign-in method. Sign in with that method first, then link this one in the settings of your account.',
-  unverified: 'The provider has not verified your e-mail address. Verify it there, then sign in again.',
-};
 
 export interface SignInPageProps {
   returnTo: string;
@@ -59,24 +48,22 @@ export function sendSignInPage(
       ? describeOtherProvider(provider, linked)
       : problem === undefined
         ? undefined
-        : (SIGN_IN_PROBLEMS[problem as SignInPageProblem] ?? problem);
-  const heading = isAgain === true ? 'Sign in again' : 'Sign in';
+        : isSignInProblem(problem)
+          ? PROBLEMS[problem]()
+          : problem;
+  const heading = isAgain === true ? shared.signInAgain() : shared.signIn();
   const body = (
     <>
       {sentence === undefined ? null : <Notice kind="bad">{sentence}</Notice>}
-      {isSignedOut === true ? <Notice kind="good">You are signed out.</Notice> : null}
+      {isSignedOut === true ? <Notice kind="good">{t.youAreSignedOut()}</Notice> : null}
       <div class="card">
         <h1>{heading}</h1>
-        <p class="quiet">
-          {isAgain === true
-            ? `Sign in to the same account once more to confirm that it is you. A sign-in method that was linked in the last ${IDENTITY_UNDO_DAYS} days cannot confirm it.`
-            : 'New here? Signing in creates your account.'}
-        </p>
+        <p class="quiet">{isAgain === true ? t.signInAgain({ days: IDENTITY_UNDO_DAYS }) : t.newHere()}</p>
         <div class="stack">
           {offered.map((name) => (
             <a class="button wide" href={buildStartPath(name, returnTo)} rel="nofollow">
               {PROVIDER_LOGOS[name]}
-              {`Continue with ${PROVIDER_TITLES[name]}`}
+              {t.continueWith({ provider: PROVIDER_TITLES[name] })}
             </a>
           ))}
         </div>
@@ -84,26 +71,26 @@ export function sendSignInPage(
           <LocalSignInForm token={createCsrfToken(ctx)} returnTo={returnTo} email={email} />
         ) : null}
       </div>
-      {isDevSignInAllowed(config) ? (
-        <p class="quiet small">
-          Development mode: no sign-in provider is configured, and e-mail addresses are not verified.
-        </p>
-      ) : null}
+      {isDevSignInAllowed(config) ? <p class="quiet small">{t.development()}</p> : null}
     </>
   );
-  const title = sentence !== undefined ? 'Error: Sign in' : isSignedOut === true ? 'Signed out' : heading;
+  const title =
+    sentence !== undefined
+      ? shared.errorTitle({ heading: shared.signIn() })
+      : isSignedOut === true
+        ? t.signedOut()
+        : heading;
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }
 
 function describeOtherProvider(provider: ProviderName, linked: readonly ProviderName[]): string {
-  const title = PROVIDER_TITLES[provider];
-  const others = linked.map((name) => PROVIDER_TITLES[name]).join(' or ');
-  return `Your address belongs to an account that uses ${others}. Sign in with ${others} first, then link ${title} under “Sign-in methods” in the settings of your account.`;
+  const others = formatAlternatives(linked.map((name) => PROVIDER_TITLES[name]));
+  return t.usesOther({ others, provider: PROVIDER_TITLES[provider] });
 }
 
 /** Returns whether a query parameter is a known problem code. Other values are never shown. */
 export function isSignInProblem(code: unknown): code is SignInPageProblem {
-  return typeof code === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, code);
+  return typeof code === 'string' && Object.hasOwn(PROBLEMS, code);
 }
 
 function buildStartPath(name: string, returnTo: string): string {
@@ -115,11 +102,11 @@ function LocalSignInForm({ token, returnTo, email }: { token: string; returnTo: 
     <Form action="/sign-in" token={token}>
       <input type="hidden" name="return_to" value={returnTo} />
       <div class="field">
-        <label for="email">E-mail address</label>
+        <label for="email">{t.email()}</label>
         <input id="email" type="email" name="email" value={email} autocomplete="email" required maxLength={254} />
       </div>
       <button type="submit" class="main wide">
-        Sign in
+        {shared.signIn()}
       </button>
     </Form>
   );

@@ -1,0 +1,67 @@
+import { defineTexts } from '../web/defineTexts.tsx';
+
+/** Names of the pages in the navigation of the account area, and of the groups that they are in. */
+export const t = defineTexts({
+  overview: { en: 'Overview', de: 'Übersicht', fr: 'Vue d’ensemble', es: 'Resumen', ja: '概要', 'zh-CN': '概览' },
+  library: {
+    en: 'Library',
+    de: 'Mediathek',
+    fr: 'Bibliothèque',
+    es: 'Biblioteca',
+    ja: 'ライブラリ',
+    'zh-CN': '媒体库',
+  },
+  usage: { en: 'Usage', de: 'Nutzung', fr: 'Utilisation', es: 'Uso', ja: '使用状況', 'zh-CN': '用量' },
+  creditHistory: {
+    en: 'Credit history',
+    de: 'Credit-Verlauf',
+    fr: 'Historique des crédits',
+    es: 'Historial de créditos',
+    ja: 'クレジット履歴',
+    'zh-CN': '积分记录',
+  },
+  billing: { en: 'Billing', de: 'Abrechnung', fr: 'Facturation', es: 'Facturación', ja: '請求', 'zh-CN': '账单' },
+  developers: {
+    en: 'Developers',
+    de: 'Entwickler',
+    fr: 'Développeurs',
+    es: 'Desarrolladores',
+    ja: '開発者',
+    'zh-CN': '开发者',
+  },
+  apiKeys: {
+    en: 'API keys',
+    de: 'API-Schlüssel',
+    fr: 'Clés API',
+    es: 'Claves de API',
+    ja: 'APIキー',
+    'zh-CN': 'API 密钥',
+  },
+  webhooks: { en: 'Webhooks', de: 'Webhooks', fr: 'Webhooks', es: 'Webhooks', ja: 'Webhook', 'zh-CN': 'Webhook' },
+  connect: { en: 'Connect', de: 'Verbinden', fr: 'Connecter', es: 'Conectar', ja: '接続', 'zh-CN': '连接' },
+  applications: {
+    en: 'Applications',
+    de: 'Anwendungen',
+    fr: 'Applications',
+    es: 'Aplicaciones',
+    ja: 'アプリケーション',
+    'zh-CN': '应用',
+  },
+  account: { en: 'Account', de: 'Konto', fr: 'Compte', es: 'Cuenta', ja: 'アカウント', 'zh-CN': '账户' },
+  affiliate: {
+    en: 'Affiliate',
+    de: 'Affiliate',
+    fr: 'Affiliation',
+    es: 'Afiliados',
+    ja: 'アフィリエイト',
+    'zh-CN': '联盟推广',
+  },
+  settings: {
+    en: 'Settings',
+    de: 'Einstellungen',
+    fr: 'Paramètres',
+    es: 'Configuración',
+    ja: '設定',
+    'zh-CN': '设置',
+  },
+});

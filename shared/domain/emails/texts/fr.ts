@@ -1,0 +1,137 @@
+import type { EmailTexts, TextFormats } from './emailTexts.ts';
+
+/** Reasons of a failed or disabled automatic top-up, by code. */
+const TOPUP_REASONS: Record<string, string> = {
+  authentication_required:
+    'Votre banque a demandé une confirmation, ce qui est impossible lors d’un paiement automatique.',
+  address_required:
+    'Votre adresse de facturation, nécessaire au calcul des taxes, est manquante. Achetez des crédits une fois pour la saisir.',
+  declined: 'Votre carte a été refusée.',
+  disputed: 'Un paiement automatique a été contesté auprès de votre banque.',
+  no_payment_method: 'Aucun moyen de paiement n’est enregistré.',
+};
+
+function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
+  const { name, system } = browser(userAgent);
+  const program = `${name ?? 'inconnu'}${system === null ? '' : ` sous ${system}`}`;
+  return `Date : ${dateTime(time)} UTC. Navigateur ou programme : ${program}. Réseau : ${network === '' ? 'inconnu' : network}.`;
+}
+
+const NOT_YOU = 'Si c’était vous, vous n’avez rien à faire.';
+
+export const FR: EmailTexts = {
+  greeting: (firstName) => (firstName === '' ? 'Bonjour,' : `Bonjour ${firstName},`),
+  reason: (brand) => `Vous recevez ce message parce que vous avez un compte ${brand}.`,
+  securityReason: (brand) =>
+    `Vous recevez ce message parce qu’il concerne la sécurité de votre compte ${brand}. Les messages de sécurité ne peuvent pas être désactivés.`,
+  settings: 'Paramètres de notification',
+  unsubscribe: 'Ne plus recevoir ces messages',
+  support: 'Contacter l’assistance',
+  messages: {
+    credits_low: ({ balance, threshold }, { brand, number }) => ({
+      subject: `Votre solde ${brand} est faible : ${number(balance)} crédits`,
+      paragraphs: [
+        `Votre solde est de ${number(balance)} crédits, en dessous du seuil de ${number(threshold)} crédits.`,
+        'Les générations qui coûtent plus que le solde sont refusées. Achetez des crédits, activez la recharge automatique ou attendez la prochaine attribution mensuelle.',
+      ],
+      action: 'Acheter des crédits',
+    }),
+    auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
+      subject: `La recharge automatique de ${usd(cents)} a échoué`,
+      paragraphs: [
+        `Une recharge automatique de ${usd(cents)} a échoué. ${TOPUP_REASONS[code ?? ''] ?? 'Le paiement n’a pas abouti.'}`,
+        'Vous n’avez pas été débité et aucun crédit n’a été ajouté. Vérifiez votre moyen de paiement.',
+      ],
+      action: 'Ouvrir la facturation',
+    }),
+    auto_topup_disabled: ({ reason }) => ({
+      subject: 'La recharge automatique a été désactivée',
+      paragraphs: [
+        `La recharge automatique a été désactivée. ${TOPUP_REASONS[reason] ?? 'Le paiement a échoué.'}`,
+        'Désormais, aucun crédit n’est acheté lorsque le solde est faible. Vérifiez votre moyen de paiement, puis réactivez la recharge automatique.',
+      ],
+      action: 'Ouvrir la facturation',
+    }),
+    payment_failed: ({ plan, spendable_until: until }, formats) => ({
+      subject: `Le paiement du forfait ${formats.plan(plan)} a échoué`,
+      paragraphs: [
+        `Le paiement de votre forfait ${formats.plan(plan)} a échoué.`,
+        until === null
+          ? 'Les crédits ne peuvent pas être utilisés tant qu’il n’est pas payé.'
+          : `Vous pouvez utiliser vos crédits jusqu’au ${formats.dateTime(until)} UTC. Si le forfait n’est pas payé d’ici là, l’abonnement prend fin : les crédits inutilisés du forfait expirent, et les crédits achetés ne peuvent être utilisés qu’après le choix d’un nouveau forfait.`,
+        'Pour conserver le forfait, mettez à jour votre moyen de paiement dans le portail de facturation.',
+      ],
+      action: 'Ouvrir la facturation',
+    }),
+    renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
+      subject: `Votre forfait ${formats.plan(plan)} se renouvelle le ${date(at)}`,
+      paragraphs: [
+        `Votre forfait ${formats.plan(plan)} se renouvelle le ${date(at)} pour une année. Le prix actuel du forfait est de ${usd(cents)} par an${hasTax ? ', hors taxes' : ''}. Le montant débité peut être différent, par exemple en raison d’une remise, d’un prix antérieur ou d’un autre forfait que vous avez choisi pour le renouvellement.`,
+        'Pour conserver le forfait, vous n’avez rien à faire : votre moyen de paiement est débité. Pour le modifier ou le résilier, ouvrez la page de facturation avant cette date.',
+      ],
+      action: 'Ouvrir la facturation',
+    }),
+    payout_sent: ({ amount_cents: cents }, { usd }) => ({
+      subject: `Versement de ${usd(cents)} envoyé`,
+      paragraphs: [
+        `Nous avons envoyé votre versement d’affiliation de ${usd(cents)}.`,
+        'Il arrive sur votre compte bancaire sous quelques jours.',
+      ],
+      action: 'Ouvrir la page d’affiliation',
+    }),
+    payout_setup_missing: ({ amount_cents: cents }, { usd }) => ({
+      subject: `Configurez les versements pour recevoir ${usd(cents)}`,
+      paragraphs: [
+        `Vos commissions de ${usd(cents)} peuvent être versées, mais les versements ne sont pas configurés.`,
+        'Configurez les versements pour les recevoir avec le prochain versement mensuel.',
+      ],
+      action: 'Configurer les versements',
+    }),
+    webhook_disabled: ({ url, reason }) => ({
+      subject: 'Un endpoint de webhook a été désactivé',
+      paragraphs: [
+        reason === 'gone'
+          ? `L’endpoint de webhook ${url} a été désactivé, car il a répondu 410 Gone.`
+          : `L’endpoint de webhook ${url} a été désactivé, car tous les envois ont échoué pendant cinq jours.`,
+        'Les événements ne lui sont plus envoyés. Corrigez l’endpoint, puis réactivez-le.',
+      ],
+      action: 'Ouvrir les webhooks',
+    }),
+    key_created: ({ name, prefix, network, user_agent: userAgent }, formats) => ({
+      subject: `Nouvelle clé API pour votre compte ${formats.brand}`,
+      paragraphs: [
+        `La clé API « ${name} » (${prefix}…) a été créée.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Sinon, révoquez la clé, déconnectez toutes les sessions et contactez l’assistance.`,
+      ],
+      action: 'Ouvrir les clés API',
+    }),
+    application_connected: ({ application, host, network, user_agent: userAgent }, formats) => ({
+      subject: `Nouvelle application connectée à votre compte ${formats.brand}`,
+      paragraphs: [
+        `L’application « ${application} » (${host}) a obtenu l’accès à votre compte.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Sinon, déconnectez l’application et toutes les sessions, puis contactez l’assistance.`,
+      ],
+      action: 'Ouvrir les applications',
+    }),
+    new_sign_in: ({ provider, network, user_agent: userAgent }, formats) => ({
+      subject: `Nouvelle connexion à votre compte ${formats.brand}`,
+      paragraphs: [
+        `Une connexion à votre compte a eu lieu avec ${formats.provider(provider)}.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Sinon, mettez fin à la session, vérifiez les méthodes de connexion de votre compte et contactez l’assistance.`,
+      ],
+      action: 'Ouvrir le journal de sécurité',
+    }),
+    identity_removed: ({ provider, email, undo_until: until, network, user_agent: userAgent }, formats) => ({
+      subject: `${formats.provider(provider)} supprimé de votre compte ${formats.brand}`,
+      paragraphs: [
+        `${formats.provider(provider)} (${email}) a été supprimé des méthodes de connexion de votre compte.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Sinon, annulez la suppression avant le ${formats.dateTime(until)} UTC. La méthode de connexion est alors rétablie, toutes les sessions prennent fin, et les méthodes de connexion, clés API et applications ajoutées depuis la connexion qui l’a supprimée sont retirées.`,
+      ],
+      action: 'Annuler la suppression',
+    }),
+  },
+};

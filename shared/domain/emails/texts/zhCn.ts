@@ -1,0 +1,128 @@
+import type { EmailTexts, TextFormats } from './emailTexts.ts';
+
+/** Reasons of a failed or disabled automatic top-up, by code. */
+const TOPUP_REASONS: Record<string, string> = {
+  authentication_required: '您的银行要求您确认付款，而自动付款无法进行确认。',
+  address_required: '缺少计税所需的账单地址。请购买一次积分以填写地址。',
+  declined: '您的银行卡被拒绝。',
+  disputed: '一笔自动付款已在您的银行被提出争议。',
+  no_payment_method: '没有已保存的付款方式。',
+};
+
+function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
+  const { name, system } = browser(userAgent);
+  const program = `${name ?? '未知'}${system === null ? '' : `（${system}）`}`;
+  return `时间：${dateTime(time)} UTC。浏览器或程序：${program}。网络：${network === '' ? '未知' : network}。`;
+}
+
+const NOT_YOU = '如果是您本人操作，则无需处理。';
+
+export const ZH_CN: EmailTexts = {
+  greeting: (firstName) => (firstName === '' ? '您好：' : `${firstName}，您好：`),
+  reason: (brand) => `您收到此邮件是因为您拥有 ${brand} 账户。`,
+  securityReason: (brand) => `您收到此邮件是因为它涉及您 ${brand} 账户的安全。安全类邮件无法关闭。`,
+  settings: '通知设置',
+  unsubscribe: '不再接收此类邮件',
+  support: '联系支持团队',
+  messages: {
+    credits_low: ({ balance, threshold }, { brand, number }) => ({
+      subject: `您的 ${brand} 余额不足：${number(balance)} 积分`,
+      paragraphs: [
+        `您的余额为 ${number(balance)} 积分，低于 ${number(threshold)} 积分的阈值。`,
+        '费用超过余额的生成请求会被拒绝。请购买积分、开启自动充值，或等待下次每月发放。',
+      ],
+      action: '购买积分',
+    }),
+    auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
+      subject: `${usd(cents)} 的自动充值失败`,
+      paragraphs: [
+        `一笔 ${usd(cents)} 的自动充值失败。${TOPUP_REASONS[code ?? ''] ?? '付款未完成。'}`,
+        '未向您收费，也未增加积分。请检查您的付款方式。',
+      ],
+      action: '打开账单页面',
+    }),
+    auto_topup_disabled: ({ reason }) => ({
+      subject: '自动充值功能已被关闭',
+      paragraphs: [
+        `自动充值已被关闭。${TOPUP_REASONS[reason] ?? '付款失败。'}`,
+        '从现在起，余额不足时不会再购买积分。请检查您的付款方式，然后重新开启自动充值。',
+      ],
+      action: '打开账单页面',
+    }),
+    payment_failed: ({ plan, spendable_until: until }, formats) => ({
+      subject: `${formats.plan(plan)} 套餐付款失败`,
+      paragraphs: [
+        `您的 ${formats.plan(plan)} 套餐付款失败。`,
+        until === null
+          ? '在完成付款之前无法使用积分。'
+          : `您可以使用积分至 ${formats.dateTime(until)} UTC。如果届时仍未付款，订阅将终止：套餐中未使用的积分会过期，购买的积分在您重新选择套餐之前无法使用。`,
+        '如需保留套餐，请在账单门户中更新您的付款方式。',
+      ],
+      action: '打开账单页面',
+    }),
+    renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
+      subject: `您的 ${formats.plan(plan)} 套餐将于 ${date(at)} 续订`,
+      paragraphs: [
+        `您的 ${formats.plan(plan)} 套餐将于 ${date(at)} 续订一年。套餐当前价格为每年 ${usd(cents)}${hasTax ? '（不含税）' : ''}。实际扣款可能有所不同，例如因折扣、先前的价格，或您为续订选择了其他套餐。`,
+        '如需保留套餐，您无需任何操作，费用将从您的付款方式中扣除。如需更改或取消，请在该日期之前打开账单页面。',
+      ],
+      action: '打开账单页面',
+    }),
+    payout_sent: ({ amount_cents: cents }, { usd }) => ({
+      subject: `${usd(cents)} 的佣金已发放`,
+      paragraphs: [`我们已发放您的联盟推广佣金 ${usd(cents)}。`, '款项需要几天时间才能到达您的银行账户。'],
+      action: '打开联盟推广页面',
+    }),
+    payout_setup_missing: ({ amount_cents: cents }, { usd }) => ({
+      subject: `请设置收款以领取 ${usd(cents)}`,
+      paragraphs: [`您有 ${usd(cents)} 的佣金可以发放，但尚未设置收款。`, '请设置收款，以便在下次每月发放时领取。'],
+      action: '设置收款',
+    }),
+    webhook_disabled: ({ url, reason }) => ({
+      subject: '一个 Webhook 端点已被停用',
+      paragraphs: [
+        reason === 'gone'
+          ? `Webhook 端点 ${url} 返回了 410 Gone，因此已被停用。`
+          : `Webhook 端点 ${url} 连续五天投递全部失败，因此已被停用。`,
+        '不会再向其发送事件。请修复该端点，然后重新启用。',
+      ],
+      action: '打开 Webhook 页面',
+    }),
+    key_created: ({ name, prefix, network, user_agent: userAgent }, formats) => ({
+      subject: `您的 ${formats.brand} 账户有新的 API 密钥`,
+      paragraphs: [
+        `已创建 API 密钥“${name}”（${prefix}…）。`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU}否则请撤销该密钥、退出所有会话，并联系支持团队。`,
+      ],
+      action: '打开 API 密钥页面',
+    }),
+    application_connected: ({ application, host, network, user_agent: userAgent }, formats) => ({
+      subject: `有新应用连接到您的 ${formats.brand} 账户`,
+      paragraphs: [
+        `应用“${application}”（${host}）已获得您账户的访问权限。`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU}否则请断开该应用、退出所有会话，并联系支持团队。`,
+      ],
+      action: '打开应用页面',
+    }),
+    new_sign_in: ({ provider, network, user_agent: userAgent }, formats) => ({
+      subject: `您的 ${formats.brand} 账户有新的登录`,
+      paragraphs: [
+        `有人使用 ${formats.provider(provider)} 登录了您的账户。`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU}否则请结束该会话、检查账户的登录方式，并联系支持团队。`,
+      ],
+      action: '打开安全日志',
+    }),
+    identity_removed: ({ provider, email, undo_until: until, network, user_agent: userAgent }, formats) => ({
+      subject: `已从您的 ${formats.brand} 账户移除 ${formats.provider(provider)}`,
+      paragraphs: [
+        `${formats.provider(provider)}（${email}）已不再是您账户的登录方式。`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU}否则请在 ${formats.dateTime(until)} UTC 之前撤销移除。届时该登录方式将恢复，所有会话都会结束，并且自执行移除的那次登录以来添加的登录方式、API 密钥和应用都会被移除。`,
+      ],
+      action: '撤销移除',
+    }),
+  },
+};
