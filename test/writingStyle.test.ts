@@ -7,7 +7,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDERS = ['api', 'dev', 'docs', 'migrations', 'packages', 'shared', 'test', 'worker'];
 const OWN_FILE = 'test/writingStyle.test.ts';
 /** Installed and built files, and types whose comments are those of the OpenAPI document. */
-const EXCLUDED = /(?:^|\/)(?:node_modules|dist)\/|^packages\/client\/src\/schema\.ts$/;
+const EXCLUDED =
+  /(?:^|\/)(?:node_modules|dist)\/|^packages\/(?:client\/src\/schema\.ts|python\/src\/genmeter\/types\.py)$/;
 
 /** Words and phrases with a standard term that readers know: see docs/glossary.md. */
 const BANNED_WORDS = [
@@ -65,7 +66,7 @@ interface Finding {
 
 function listFiles(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(?:tsx?|mjs|cjs|md|sql)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.(?:tsx?|mjs|cjs|py|md|sql)$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .filter((path) => path !== OWN_FILE && !EXCLUDED.test(path));
 }

@@ -15,6 +15,9 @@ export const OPENAPI_FILE = join(ROOT, OPENAPI_PATH);
 /** Path of the types of the client library, which are generated from the document. */
 export const CLIENT_TYPES_PATH = 'packages/client/src/schema.ts';
 export const CLIENT_TYPES_FILE = join(ROOT, CLIENT_TYPES_PATH);
+/** Path of the types of the Python client, which are generated from it too. */
+export const PYTHON_TYPES_PATH = 'packages/python/src/genmeter/types.py';
+export const PYTHON_TYPES_FILE = join(ROOT, PYTHON_TYPES_PATH);
 
 export const ROUTES_FILE = join(ROOT, ROUTES_PATH);
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { generateTypes } from '../../packages/client/codegen/generateTypes.ts';
+import { generatePythonTypes } from '../../packages/python/codegen/generateTypes.ts';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { findBreakingChanges } from './breakingChanges.ts';
 import {
@@ -12,6 +13,8 @@ import {
   type Json,
   OPENAPI_FILE,
   OPENAPI_PATH,
+  PYTHON_TYPES_FILE,
+  PYTHON_TYPES_PATH,
   RELEASED_FILE,
   RELEASED_PATH,
   removeTexts,
@@ -22,7 +25,8 @@ import { formatRouteTable, ROUTES_PATH } from './routeTable.ts';
 const USAGE = `npm run openapi [-- options]
 
 Rewrites ${OPENAPI_PATH}, the checked-in description of the REST interface, and ${ROUTES_PATH}, the table of
-all routes, from the code, and ${CLIENT_TYPES_PATH}, the types of the client library, from the description.
+all routes, from the code; and from the description ${CLIENT_TYPES_PATH} and
+${PYTHON_TYPES_PATH}, the types of the client libraries.
 
   --check          change nothing; fail if a file is outdated or breaks clients of the last release
   --against <ref>  compare with the version at this commit or branch instead, for example origin/main
@@ -34,19 +38,23 @@ const { check, against, release } = readCommandLine('npm run openapi', USAGE, {
   release: { type: 'boolean' },
 });
 const text = formatOpenApiDocument(buildCurrentDocument());
-const clientTypes = await generateTypes(JSON.parse(text) as Json);
+/** The generated files: path, file and expected text. */
+const generated = [
+  [OPENAPI_PATH, OPENAPI_FILE, text],
+  [ROUTES_PATH, ROUTES_FILE, formatRouteTable()],
+  [CLIENT_TYPES_PATH, CLIENT_TYPES_FILE, await generateTypes(JSON.parse(text) as Json)],
+  [PYTHON_TYPES_PATH, PYTHON_TYPES_FILE, generatePythonTypes(JSON.parse(text) as Json)],
+] as const;
 if (check === true || against !== undefined) process.exitCode = checkDocument(against);
 else {
-  writeFileSync(OPENAPI_FILE, text);
-  writeFileSync(CLIENT_TYPES_FILE, clientTypes);
-  writeFileSync(ROUTES_FILE, formatRouteTable());
+  for (const [, file, expected] of generated) writeFileSync(file, expected);
   if (release === true) writeFileSync(RELEASED_FILE, formatOpenApiDocument(removeTexts(JSON.parse(text) as Json)));
 }
 
 function checkDocument(ref: string | undefined): number {
-  const isCurrent = isUpToDate(OPENAPI_PATH, OPENAPI_FILE, text);
-  const areRoutesCurrent = isUpToDate(ROUTES_PATH, ROUTES_FILE, formatRouteTable());
-  if (!isUpToDate(CLIENT_TYPES_PATH, CLIENT_TYPES_FILE, clientTypes) || !isCurrent || !areRoutesCurrent) return 1;
+  const outdated = generated.filter(([, file, expected]) => readFileSync(file, 'utf8') !== expected);
+  for (const [path] of outdated) console.error(`${path} is outdated. Run npm run openapi and commit the file.`);
+  if (outdated.length > 0) return 1;
   const [name, before] = readBaseline(ref);
   const after = JSON.parse(text) as Json;
   const changes = findBreakingChanges(before, after);
@@ -58,12 +66,6 @@ function checkDocument(ref: string | undefined): number {
   console.error(`${OPENAPI_PATH} breaks clients of ${name}. Undo this, or raise the major version:\n`);
   for (const change of changes) console.error(`  ${change}`);
   return 1;
-}
-
-function isUpToDate(path: string, file: string, expected: string): boolean {
-  if (readFileSync(file, 'utf8') === expected) return true;
-  console.error(`${path} is outdated. Run npm run openapi and commit the file.`);
-  return false;
 }
 
 /** Returns the interface to compare with, and its name: that of the last release, or the version at a commit. */

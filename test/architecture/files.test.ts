@@ -9,7 +9,8 @@ const FILE_LINES_MAX = 500;
 const FOLDERS = ['.ci', '.github', 'api', 'dev', 'docs', 'migrations', 'packages', 'shared', 'test', 'worker'];
 
 /** Installed, built and generated files. */
-const EXCLUDED = /(?:^|\/)(?:node_modules|dist)\/|^packages\/client\/src\/schema\.ts$/;
+const EXCLUDED =
+  /(?:^|\/)(?:node_modules|dist)\/|^packages\/(?:client\/src\/schema\.ts|python\/src\/genmeter\/types\.py)$/;
 
 /** `shared/lib/redisProbe.ts` consists of `redis` and `probe`. */
 function splitIntoWords(path: string): string[] {
@@ -27,7 +28,7 @@ function listFiles(): string[] {
       .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
   );
   return [...readdirSync(ROOT), ...inFolders].filter(
-    (path) => /\.(?:tsx?|mjs|cjs|js|css|sql|md)$/.test(path) && !EXCLUDED.test(path),
+    (path) => /\.(?:tsx?|mjs|cjs|js|css|py|sql|md)$/.test(path) && !EXCLUDED.test(path),
   );
 }
 

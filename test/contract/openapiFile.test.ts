@@ -6,11 +6,13 @@ import {
   formatOpenApiDocument,
   type Json,
   OPENAPI_FILE,
+  PYTHON_TYPES_FILE,
   RELEASED_FILE,
   removeTexts,
   withDefaultBaseUrl,
 } from '../../dev/openapi/document.ts';
 import { generateTypes } from '../../packages/client/codegen/generateTypes.ts';
+import { generatePythonTypes } from '../../packages/python/codegen/generateTypes.ts';
 import { startTestService } from '../harness/testService.ts';
 
 const stored = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8')) as Json;
@@ -40,8 +42,9 @@ describe('docs/openapi.json', () => {
     }
   });
 
-  it('the types of the client library are generated from it; npm run openapi updates them', async () => {
+  it('the types of the client libraries are generated from it; npm run openapi updates them', async () => {
     expect(readFileSync(CLIENT_TYPES_FILE, 'utf8')).to.equal(await generateTypes(stored));
+    expect(readFileSync(PYTHON_TYPES_FILE, 'utf8')).to.equal(generatePythonTypes(stored));
   });
 
   it('does not break clients of the last release; npm run openapi -- --release stores it as one', () => {

@@ -12,14 +12,14 @@ import { appendRunEvent } from '../harness/runEvents.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const listenBlocks = SHELL_BLOCKS.filter((block) => block.includes('webhooks listen'));
-const PYTHON_GUIDE = readFileSync(join(ROOT, 'docs/python.md'), 'utf8');
-/** Programs of the guides, by the name in their first line. */
+/** Programs of the guide, by the name in their first line. */
 const PROGRAMS = new Map(
-  [...`${CLIENT_GUIDE}\n${PYTHON_GUIDE}`.matchAll(/^```(?:js|python)\n(?:\/\/|#) (\w+\.(?:mjs|py))[^]*?^```$/gm)].map(
-    ([block, name = '']) => [name, block.split('\n').slice(1, -1).join('\n')],
-  ),
+  [...CLIENT_GUIDE.matchAll(/^```js\n\/\/ (\w+\.mjs)[^]*?^```$/gm)].map(([block, name = '']) => [
+    name,
+    block.split('\n').slice(1, -1).join('\n'),
+  ]),
 );
-const MODULES = [...PROGRAMS.keys()].filter((name) => name.endsWith('.mjs'));
+const MODULES = [...PROGRAMS.keys()];
 const STRICT = ['--noEmit', '--strict', '--target', 'es2022'];
 const NODE_TYPES = ['--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
 const BROWSER_TYPES = [
@@ -120,22 +120,6 @@ export async function receive(request: Request): Promise<number | undefined> {
     expect((await runNode(['lists.mjs'])).output).to.match(/^\S{36} A lighthouse at dusk\n1 of 1\s*$/);
     expect((await runNode(['errors.mjs'])).output).to.match(/^validation_error 400 prompt .* \S{36}\s*$/);
   });
-
-  for (const [name, module] of [
-    ['first.py', 'urllib.request'],
-    ['first_httpx.py', 'httpx'],
-  ] as const) {
-    it(`have an alternative in docs/python.md, which runs with ${module}`, async function () {
-      expect([...PROGRAMS.keys()]).to.include(name);
-      const python = await tryRun('python3', ['-c', `import ${module}`]);
-      if (python === null) return skip(this, 'python3 is not on the PATH');
-      if (python.status !== 0) return skip(this, `python3 has no ${module}`);
-      project.write(name, PROGRAMS.get(name) as string);
-      const { status, out, err } = await project.run('python3', [name]);
-      expect(status, err).to.equal(0);
-      expect(out).to.match(/^succeeded http\S+\.png\s*$/);
-    });
-  }
 
   it('run the commands of docs/client.md', async () => {
     expect([SHELL_BLOCKS.length, listenBlocks.length]).to.deep.equal([3, 1]);

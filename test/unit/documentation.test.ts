@@ -60,7 +60,7 @@ function listPaths(): string[] {
 function listSourceNames(): Set<string> {
   const files = [...SOURCE_FOLDERS, 'docs/operations']
     .flatMap(listFiles)
-    .filter((path) => /\.(?:[cm]?[jt]sx?|json|sql|ya?ml)$/.test(path));
+    .filter((path) => /\.(?:[cm]?[jt]sx?|json|sql|ya?ml|py)$/.test(path));
   const others = [
     '.env.example',
     'package.json',
