@@ -230,7 +230,7 @@ export async function receive(request: Request): Promise<number | undefined> {
     expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0, 0]);
     const rotations = await service.sql(
       `SELECT 1 FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid WHERE g.client_id = $1`,
-      [tokens.clientId],
+      ['genmeter-cli'],
     );
     expect(rotations).to.have.length(2);
     expect((await genmeter('logout')).status).to.equal(0);

@@ -64,8 +64,7 @@ async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<v
   let file: string;
   if (options.key === undefined) {
     const { browser: mayOpenBrowser, timeout } = options;
-    const clientId = previous?.url === url && 'tokens' in previous ? previous.tokens.clientId : undefined;
-    const tokens = await signIn({ url, clientId, mayOpenBrowser, timeoutMs: timeout * 1_000 }, terminal);
+    const tokens = await signIn({ url, mayOpenBrowser, timeoutMs: timeout * 1_000 }, terminal);
     file = await replaceCredentials({ url, tokens }, terminal);
     summary = await createClient(url, { getToken: async () => tokens.accessToken }).usage.summary({ signal });
   } else {
