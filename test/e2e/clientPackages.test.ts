@@ -40,7 +40,7 @@ function skip(context: Mocha.Context, reason: string): never {
   return context.skip();
 }
 
-describe('the packages for customers, installed from their tarballs', function () {
+describe('the packages for customers, installed from the service', function () {
   this.timeout(180_000);
   let service: TestService;
   let customer: TestCustomer;
@@ -50,7 +50,7 @@ describe('the packages for customers, installed from their tarballs', function (
     service = await startTestService();
     customer = await service.createCustomer('studio');
     project = new ClientProject({ GENMETER_URL: service.baseUrl, GENMETER_KEY: customer.key });
-    await project.install();
+    await project.install(service.baseUrl);
   });
   beforeEach(() => service.upstream.reset());
   after(async () => {
@@ -58,6 +58,8 @@ describe('the packages for customers, installed from their tarballs', function (
     project.remove();
   });
 
+  const download = (name: string, headers: Record<string, string> = {}) =>
+    fetch(`${service.baseUrl}/downloads/${name}`, { headers });
   const runNode = async (args: string[]): Promise<{ status: number | null; output: string }> => {
     const { status, out, err } = await project.run(process.execPath, args);
     return { status, output: out + err };
@@ -72,15 +74,43 @@ describe('the packages for customers, installed from their tarballs', function (
   const tryRun = (file: string, args: string[]): Promise<ProgramResult | null> =>
     project.run(file, args).catch(() => null);
 
-  it('contain the build, its types and nothing else; the client depends on no other package', () => {
+  it('are served with and without a version, and are sent again only if they have changed', async () => {
     for (const name of ['client', 'cli']) {
-      const installed = join(project.folder, 'node_modules/@genmeter', name);
+      const [stable, versioned] = [
+        await download(`genmeter-${name}.tgz`),
+        await download(`genmeter-${name}-2.0.0.tgz`),
+      ];
+      expect(Object.fromEntries(stable.headers)).to.include({
+        'cache-control': 'public, max-age=300',
+        'content-type': 'application/octet-stream',
+        'x-content-type-options': 'nosniff',
+      });
+      const content = Buffer.from(await stable.arrayBuffer());
+      expect(content).to.deep.equal(readFileSync(join(ROOT, `dist/downloads/genmeter-${name}-2.0.0.tgz`)));
+      expect(Buffer.from(await versioned.arrayBuffer())).to.deep.equal(content);
+      const etag = versioned.headers.get('etag') as string;
+      // Without a directive of its own, fetch asks for a complete response.
+      const unchanged = await download(`genmeter-${name}.tgz`, { 'if-none-match': etag, 'cache-control': 'max-age=0' });
+      expect([unchanged.status, await unchanged.text()]).to.deep.equal([304, '']);
+    }
+    for (const name of ['genmeter-cli-1.0.0.tgz', '..%2Fpackage.json', 'constructor']) {
+      const missing = await download(name);
+      const { error, detail } = (await missing.json()) as { error: string; detail: string };
+      expect([missing.status, error], name).to.deep.equal([404, 'not_found']);
+      expect(detail).to.include('genmeter-cli.tgz');
+    }
+  });
+
+  it('contain the build, its types and nothing else, and depend on no other package', () => {
+    for (const [name, folder] of [
+      ['client', 'node_modules'],
+      ['cli', 'global/lib/node_modules'],
+    ] as const) {
+      const installed = join(project.folder, folder, '@genmeter', name);
       expect(readdirSync(installed)).to.have.members(['README.md', 'dist', 'package.json']);
       const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
       expect(manifest.version).to.equal(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
-      expect(Object.keys(manifest.dependencies ?? {})).to.deep.equal(
-        name === 'client' ? [] : ['@genmeter/client', 'commander'],
-      );
+      expect(manifest).to.not.have.property('dependencies');
     }
     expect(lstatSync(join(project.folder, 'node_modules/@genmeter/client')).isDirectory()).to.equal(true);
   });
