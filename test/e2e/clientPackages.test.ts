@@ -222,15 +222,15 @@ export async function receive(request: Request): Promise<number | undefined> {
     const args = ['--quiet', '--return', '--command', command, '/dev/null'];
     const terminal = startProgram({ name: 'script', file: 'script', args, env: project.env, cwd: project.folder });
     try {
-      await terminal.waitForLog(/image \S{36}: in progress for 0 s/);
-      await terminal.waitForLog(/in progress for [1-9]\d* s/);
+      await terminal.waitForLog(/Creating the image: 0 s/);
+      await terminal.waitForLog(/Creating the image: [1-9]\d* s/);
       service.upstream.end(prompt, 'succeeded');
       expect((await terminal.ended).status, terminal.logs()).to.equal(0);
     } finally {
       await terminal.kill();
     }
     // The line is cleared before the result.
-    expect(terminal.logs()).to.match(/in progress for \d+ s\r\u001b\[K[^]*succeeded/);
+    expect(terminal.logs()).to.match(/Creating the image: \d+ s\r\u001b\[K[^]*succeeded/);
     expect(readFileSync(file)).to.deep.equal(PNG);
   });
 

@@ -40,6 +40,13 @@ describe('signing in to the command line through the browser', () => {
     expect((await cli.user.run('create', 'image', 'A lighthouse')).status).to.equal(0);
     expect(await cli.user.customer.balance()).to.equal(1_092);
     expect((await cli.user.run('usage', '--by-key')).status).to.equal(0);
+    const topup = cli.user.createTerminal();
+    await topup.run('topup', '50', '--open');
+    const billing = `${cli.service.baseUrl}/account/billing/`;
+    expect([topup.opened, topup.stdout]).to.deep.equal([
+      [billing],
+      `This sign-in cannot start a payment. Buy the credits on this page: ${billing}\n`,
+    ]);
     const keys = await cli.user.run('keys');
     expect([keys.status, keys.stderr]).to.deep.equal([
       1,
