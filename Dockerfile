@@ -20,6 +20,7 @@ COPY worker worker
 COPY migrations migrations
 COPY docs docs
 COPY dev/sampleUpstream dev/sampleUpstream
+COPY packages packages
 RUN npm run build && npm prune --omit=dev --ignore-scripts && node dev/slimModules.mjs
 
 FROM node:22-slim

@@ -12,6 +12,7 @@ import { token } from './oauth/token.ts';
 import type { HttpRoute } from './pipeline/route.ts';
 import * as openapi from './openapi/routes.ts';
 import { listRoutes } from './openapi/feature.ts';
+import { download } from './static/downloads.ts';
 import { asset } from './static/serveAsset.ts';
 import { media } from './static/media.ts';
 import { setAreaParts } from './web/navigation.ts';
@@ -45,6 +46,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',     '/.well-known/oauth-authorization-server/mcp',     'json', 'anyone',  'unlimited', 'none', authorizationServer, { cors: 'anyOrigin' }],
   ['GET',     '/server.json',                                    'json', 'anyone',  'public',    'none', serverJson],
   ['GET',     '/llms.txt',                                       'json', 'anyone',  'public',    'none', llmsText],
+
+  ['GET',     '/downloads/:file',                                'json', 'anyone',  'public',    'none', download],
 
   // Usually served by a CDN, therefore not counted.
   ['GET',     '/assets/:file',                                   'json', 'anyone',  'unlimited', 'none', asset],

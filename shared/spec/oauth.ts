@@ -24,6 +24,13 @@ export type KeyScope = keyof typeof KEY_SCOPES;
 
 export const ALL_KEY_SCOPES = Object.keys(KEY_SCOPES) as KeyScope[];
 
+/** The command line of this service, which is a client without registering. `packages/cli` contains the same id. */
+export const CLI_CLIENT = {
+  client_id: 'genmeter-cli',
+  name: 'genmeter command line',
+  redirect_uris: ['http://127.0.0.1/callback'],
+};
+
 /** OAuth error codes of this service, with their HTTP statuses (RFC 6749, 7009, 7591, 8707). */
 const OAUTH_ERROR_STATUS = {
   invalid_request: 400,

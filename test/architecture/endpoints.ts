@@ -137,6 +137,7 @@ const OWN_ENDPOINTS = `
   GET    /r/:code                              visitor
   GET    /server.json                          public
   GET    /llms.txt                             public
+  GET    /downloads/:file                      public
   GET    /assets/:file                         public
   GET    /api/usage/keys/                      key/cookie
   PATCH  /api/keys/:uuid/                      key/cookie

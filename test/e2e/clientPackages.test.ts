@@ -40,7 +40,7 @@ function skip(context: Mocha.Context, reason: string): never {
   return context.skip();
 }
 
-describe('the packages for customers, installed from their tarballs', function () {
+describe('the packages for customers, installed from the service', function () {
   this.timeout(180_000);
   let service: TestService;
   let customer: TestCustomer;
@@ -50,7 +50,7 @@ describe('the packages for customers, installed from their tarballs', function (
     service = await startTestService();
     customer = await service.createCustomer('studio');
     project = new ClientProject({ GENMETER_URL: service.baseUrl, GENMETER_KEY: customer.key });
-    await project.install();
+    await project.install(service.baseUrl);
   });
   beforeEach(() => service.upstream.reset());
   after(async () => {
@@ -58,6 +58,8 @@ describe('the packages for customers, installed from their tarballs', function (
     project.remove();
   });
 
+  const download = (name: string, headers: Record<string, string> = {}) =>
+    fetch(`${service.baseUrl}/downloads/${name}`, { headers });
   const runNode = async (args: string[]): Promise<{ status: number | null; output: string }> => {
     const { status, out, err } = await project.run(process.execPath, args);
     return { status, output: out + err };
@@ -72,15 +74,43 @@ describe('the packages for customers, installed from their tarballs', function (
   const tryRun = (file: string, args: string[]): Promise<ProgramResult | null> =>
     project.run(file, args).catch(() => null);
 
-  it('contain the build, its types and nothing else; the client depends on no other package', () => {
+  it('are served with and without a version, and are sent again only if they have changed', async () => {
     for (const name of ['client', 'cli']) {
-      const installed = join(project.folder, 'node_modules/@genmeter', name);
+      const [stable, versioned] = [
+        await download(`genmeter-${name}.tgz`),
+        await download(`genmeter-${name}-2.0.0.tgz`),
+      ];
+      expect(Object.fromEntries(stable.headers)).to.include({
+        'cache-control': 'public, max-age=300',
+        'content-type': 'application/octet-stream',
+        'x-content-type-options': 'nosniff',
+      });
+      const content = Buffer.from(await stable.arrayBuffer());
+      expect(content).to.deep.equal(readFileSync(join(ROOT, `dist/downloads/genmeter-${name}-2.0.0.tgz`)));
+      expect(Buffer.from(await versioned.arrayBuffer())).to.deep.equal(content);
+      const etag = versioned.headers.get('etag') as string;
+      // Without a directive of its own, fetch asks for a complete response.
+      const unchanged = await download(`genmeter-${name}.tgz`, { 'if-none-match': etag, 'cache-control': 'max-age=0' });
+      expect([unchanged.status, await unchanged.text()]).to.deep.equal([304, '']);
+    }
+    for (const name of ['genmeter-cli-1.0.0.tgz', '..%2Fpackage.json', 'constructor']) {
+      const missing = await download(name);
+      const { error, detail } = (await missing.json()) as { error: string; detail: string };
+      expect([missing.status, error], name).to.deep.equal([404, 'not_found']);
+      expect(detail).to.include('genmeter-cli.tgz');
+    }
+  });
+
+  it('contain the build, its types and nothing else, and depend on no other package', () => {
+    for (const [name, folder] of [
+      ['client', 'node_modules'],
+      ['cli', 'global/lib/node_modules'],
+    ] as const) {
+      const installed = join(project.folder, folder, '@genmeter', name);
       expect(readdirSync(installed)).to.have.members(['README.md', 'dist', 'package.json']);
       const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
       expect(manifest.version).to.equal(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
-      expect(Object.keys(manifest.dependencies ?? {})).to.deep.equal(
-        name === 'client' ? [] : ['@genmeter/client', 'commander'],
-      );
+      expect(manifest).to.not.have.property('dependencies');
     }
     expect(lstatSync(join(project.folder, 'node_modules/@genmeter/client')).isDirectory()).to.equal(true);
   });
@@ -176,15 +206,15 @@ export async function receive(request: Request): Promise<number | undefined> {
     const args = ['--quiet', '--return', '--command', command, '/dev/null'];
     const terminal = startProgram({ name: 'script', file: 'script', args, env: project.env, cwd: project.folder });
     try {
-      await terminal.waitForLog(/image \S{36}: in progress for 0 s/);
-      await terminal.waitForLog(/in progress for [1-9]\d* s/);
+      await terminal.waitForLog(/Creating the image: 0 s/);
+      await terminal.waitForLog(/Creating the image: [1-9]\d* s/);
       service.upstream.end(prompt, 'succeeded');
       expect((await terminal.ended).status, terminal.logs()).to.equal(0);
     } finally {
       await terminal.kill();
     }
     // The line is cleared before the result.
-    expect(terminal.logs()).to.match(/in progress for \d+ s\r\u001b\[K[^]*succeeded/);
+    expect(terminal.logs()).to.match(/Creating the image: \d+ s\r\u001b\[K[^]*succeeded/);
     expect(readFileSync(file)).to.deep.equal(PNG);
   });
 
@@ -214,7 +244,7 @@ export async function receive(request: Request): Promise<number | undefined> {
     expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0, 0]);
     const rotations = await service.sql(
       `SELECT 1 FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid WHERE g.client_id = $1`,
-      [tokens.clientId],
+      ['genmeter-cli'],
     );
     expect(rotations).to.have.length(2);
     expect((await genmeter('logout')).status).to.equal(0);

@@ -41,7 +41,7 @@ describe('the client suite, with the client installed from its tarball', functio
     pages.listen(port, '127.0.0.1');
     await once(pages, 'listening');
     suite = await startSuiteService({ API_ALLOWED_ORIGINS: origin });
-    [runtimes] = await Promise.all([installRuntimes(), project.install()]);
+    [runtimes] = await Promise.all([installRuntimes(), project.install(suite.service.baseUrl)]);
     // Nothing but the client is left out, so the suite itself cannot depend on Node.
     await build({
       entryPoints: [SUITE],

@@ -108,7 +108,11 @@ describe('the command line', () => {
     });
 
     it('passes all parameters of a video', async () => {
-      const options = ['-d', '10', '-r', '1080p', '-a', '9:16', '--audio', '-m', 'vidmodel-video'];
+      const params = ['duration=10', 'resolution=1080p', 'aspect_ratio=9:16', 'audio=true'].flatMap((one) => [
+        '-p',
+        one,
+      ]);
+      const options = [...params, '-m', 'vidmodel-video'];
       const generation = await runJson('create', 'video', 'Waves', ...options);
       expect(generation.params).to.deep.equal({ duration: 10, resolution: '1080p', audio: true, aspect_ratio: '9:16' });
       expect(generation).to.include({ model: 'vidmodel-video', prompt: 'Waves', credits_charged: 70 });
@@ -124,11 +128,74 @@ describe('the command line', () => {
       service.upstream.end('A slow lighthouse', 'succeeded');
       const { status, stdout, stderr } = await running;
       expect(status, stderr).to.equal(0);
-      expect(terminal.progressLines[0]).to.match(/^image .* in progress for \d+ s$/);
+      expect(terminal.progressLines[0]).to.match(/^\| Creating the image: \d+ s$/);
       const { uuid, file: stored } = JSON.parse(stdout) as { uuid: string; file: string };
       expect([stored, readFileSync(file)]).to.deep.equal([file, PNG]);
       expect((await runJson('get', uuid, '-o', folder)).file).to.equal(join(folder, `${uuid}.png`));
       expect(readdirSync(folder).toSorted()).to.deep.equal([`${uuid}.png`, 'lighthouse.png'].toSorted());
+    });
+
+    it('reads a prompt of - from the standard input, and creates nothing if that is empty', async () => {
+      const terminal = createTerminal();
+      terminal.input = ' A lighthouse\nat dusk\n';
+      expect(JSON.parse((await terminal.run('create', 'image', '-', '--json')).stdout).prompt).to.equal(
+        'A lighthouse\nat dusk',
+      );
+      terminal.input = '\n';
+      terminal.stderr = '';
+      const { status, stderr } = await terminal.run('create', 'image', '-');
+      expect([status, stderr]).to.deep.equal([
+        2,
+        'Error: The standard input contains no prompt. Nothing was requested.\n',
+      ]);
+      expect(await customer.balance()).to.equal(1_092);
+    });
+
+    it('writes the output alone to the standard output, which must not be a terminal', async () => {
+      const terminal = createTerminal();
+      const refused = await terminal.run('create', 'image', 'A lighthouse', '-o', '-');
+      expect([refused.status, refused.stderr]).to.deep.equal([
+        2,
+        'Error: The standard output is a terminal. Redirect it, or name a file with --output. Nothing was requested.\n',
+      ]);
+      terminal.isOutputTerminal = false;
+      expect((await terminal.run('create', 'image', 'A lighthouse', '-o', '-', '--json')).status).to.equal(2);
+      expect(await customer.balance()).to.equal(1_100);
+      expect((await terminal.run('create', 'image', 'A lighthouse', '-o', '-')).status).to.equal(0);
+      expect(Buffer.from(terminal.stdout, 'latin1')).to.deep.equal(PNG);
+      expect(readdirSync(folder)).to.deep.equal([]);
+    });
+
+    it('asks before it replaces a file, refuses without a terminal, and replaces it with --force', async () => {
+      const file = join(folder, 'lighthouse.png');
+      writeFileSync(file, 'precious');
+      const create = ['create', 'image', 'A lighthouse', '-o', file];
+      const terminal = createTerminal();
+      expect((await terminal.run(...create)).status).to.equal(2);
+      expect(terminal.questions).to.deep.equal([`Replace ${file}? [y/N] `]);
+      terminal.isInteractive = false;
+      terminal.stderr = '';
+      expect((await terminal.run(...create)).stderr).to.equal(
+        `Error: ${file} exists and was not replaced. Pass --force to replace it.\n`,
+      );
+      expect(terminal.questions).to.have.length(1);
+      expect([readFileSync(file, 'utf8'), await customer.balance()]).to.deep.equal(['precious', 1_100]);
+      const { uuid } = await runJson(...create, '--force');
+      expect(readFileSync(file)).to.deep.equal(PNG);
+      const asked = createTerminal();
+      asked.answer = 'y\n';
+      expect((await asked.run('get', uuid, '-o', file)).status).to.equal(0);
+      expect(asked.questions).to.have.length(1);
+      await run('get', uuid, '-o', folder);
+      const again = createTerminal();
+      expect((await again.run('get', uuid, '-o', folder)).status).to.equal(2);
+      expect(again.questions).to.deep.equal([`Replace ${join(folder, `${uuid}.png`)}? [y/N] `]);
+    });
+
+    it('shows no progress and no hints with --quiet', async () => {
+      const terminal = createTerminal();
+      expect((await terminal.run('-q', 'create', 'image', 'A lighthouse', '--wait')).status).to.equal(0);
+      expect([terminal.progressLines, terminal.stderr]).to.deep.equal([[], '']);
     });
 
     it('ends with status 6 and the reason if the generation fails', async () => {
@@ -145,7 +212,7 @@ describe('the command line', () => {
     });
 
     it('prints the price instead with --estimate, and fails above --max-credits', async () => {
-      const { status, stdout } = await run('create', 'video', 'Waves', '-d', '10', '--estimate');
+      const { status, stdout } = await run('create', 'video', 'Waves', '-p', 'duration=10', '--estimate');
       expect([status, stdout]).to.deep.equal([0, 'It costs 70 of 1100 credits; 1030 remain.\n']);
       const poor = createTerminal({ GENMETER_KEY: (await service.createCustomer(null)).key });
       expect((await poor.run('create', 'image', 'A lighthouse', '--estimate')).stdout).to.include(
@@ -216,12 +283,64 @@ describe('the command line', () => {
     expect((await runJson('usage')).credits.balance).to.equal(1_092);
     expect((await runJson('usage', '--by-key'))[0]).to.include({ name: 'test', credits: 8 });
     const visitor = createTerminal({ GENMETER_KEY: undefined });
-    expect((await visitor.run('models')).stdout).to.match(/vidmodel-video +video +online +35 +720p 1080p/);
+    expect((await visitor.run('models')).stdout).to.match(/vidmodel-video +video +online +35 +\w/);
+    const shown = (await createTerminal().run('models', 'vidmodel-video')).stdout;
+    expect(shown)
+      .to.match(/^duration +5 10 +5$/m)
+      .and.match(/^resolution +720p 1080p +720p$/m)
+      .and.match(/^aspect_ratio +16:9 9:16 +-$/m)
+      .and.match(/^audio +true false +false$/m);
+    expect((await run('models', 'unknown')).stderr).to.include(
+      'There is no model unknown. Choose one of: vidmodel-video, imgmodel-2.',
+    );
     const key = await runJson('keys', 'create', 'laptop');
     expect(key.key).to.match(/^svc_/);
     expect((await run('keys')).stdout).to.match(/laptop .*active/);
     expect(await runJson('keys', 'revoke', key.uuid)).to.deep.equal({ revoked: true });
     expect((await run('keys', 'list')).stdout).to.match(/laptop .*revoked/);
+  });
+
+  it('takes --json before and after the command', async () => {
+    const { stdout } = await createTerminal().run('--json', 'usage');
+    expect(JSON.parse(stdout)).to.deep.equal(await runJson('usage'));
+    const { status, stderr } = await createTerminal().run('--json', 'list', '--limit', '0');
+    expect([status, JSON.parse(stderr).error]).to.deep.equal([2, 'usage']);
+    const prompt = await createTerminal().run('create', 'image', '--', '--json');
+    expect(prompt.stdout).to.match(/^prompt +--json$/m);
+  });
+
+  it('lists the ledger and the plans', async () => {
+    await customer.createImage();
+    expect((await run('ledger')).stdout).to.match(/ burn +-8 +1092 +\S.*\n.* grant +\+1100 +1100 /);
+    expect(await runJson('ledger', '--type', 'refund')).to.deep.equal([]);
+    expect(await runJson('ledger', '-n', '1')).to.have.length(1);
+    const visitor = createTerminal({ GENMETER_KEY: undefined });
+    expect((await visitor.run('plans')).stdout).to.match(/^pro +Pro +1100 +5 +\$29\.00 +\$348\.00$/m);
+  });
+
+  it('starts a top-up, whose page it prints and opens on request', async () => {
+    const bought = await run('topup', '50');
+    expect([bought.status, bought.stdout]).to.deep.equal([0, 'The credits were added: no payment is needed.\n']);
+    expect((await runJson('ledger', '--type', 'topup'))[0].amount).to.be.above(1_000);
+    const { status, stderr } = await run('topup', '1', '--open');
+    expect([status, stderr.includes('amount_cents')]).to.deep.equal([1, true]);
+  });
+
+  it('opens pages and outputs in the browser, and no other kind of address', async () => {
+    const { uuid } = await customer.createImage();
+    const { output_url: output } = await customer.waitForEnd(uuid);
+    const page = `${service.baseUrl}/account/library/${uuid}/`;
+    const terminal = createTerminal();
+    for (const args of [[], ['billing'], [uuid], [uuid, '--page']]) await terminal.run('open', ...args);
+    expect(terminal.opened).to.deep.equal([
+      `${service.baseUrl}/account/`,
+      `${service.baseUrl}/account/billing/`,
+      output,
+      page,
+    ]);
+    expect(terminal.stdout.split('\n')[3]).to.equal(page);
+    const { status, stderr } = await run('open', 'nowhere');
+    expect([status, stderr.includes('or one of: account, library')]).to.deep.equal([2, true]);
   });
 
   it('ends with the status of the kind of error, and prints it as JSON on request', async () => {
@@ -232,7 +351,7 @@ describe('the command line', () => {
     expect(JSON.parse(stderr)).to.include({ error: 'subscription_required', status: 402 });
     expect(JSON.parse(stderr).request_id).to.be.a('string');
     expect((await createTerminal({ GENMETER_KEY: `svc_${'0'.repeat(40)}` }).run('usage')).status).to.equal(3);
-    const invalid = await run('create', 'image', 'A lighthouse', '-r', '9K');
+    const invalid = await run('create', 'image', 'A lighthouse', '-p', 'resolution=9K');
     expect([invalid.status, invalid.stderr.includes('resolution')]).to.deep.equal([1, true]);
   });
 
@@ -242,7 +361,8 @@ describe('the command line', () => {
       ['create', 'image'],
       ['list', '--limit', '0'],
       ['list', '--status', 'done'],
-      ['create', 'video', 'Waves', '-d', 'long'],
+      ['create', 'video', 'Waves', '-p', 'duration=long'],
+      ['create', 'video', 'Waves', '-p', 'audio=on'],
       ['create', 'video', 'Waves', '-m', 'imgmodel-2'],
       ['webhooks', 'listen'],
       ['webhooks', 'listen', '--forward-to', 'localhost'],

@@ -12,22 +12,19 @@ const describeServer = (url: string): Record<string, string> => ({
   issuer: url,
   authorization_endpoint: `${url}/authorize`,
   token_endpoint: `${url}/token`,
-  registration_endpoint: `${url}/register`,
   revocation_endpoint: `${url}/revoke`,
 });
 
 /** A service that is not ours, with addresses of its choice in the metadata. */
 class ForeignService extends HttpFake {
   changes: Record<string, string> = {};
-  registrations = 0;
+  /** Requests for other paths than those of metadata. */
+  otherRequests = 0;
 
   answer(path: string): unknown {
     if (path.includes('protected-resource'))
       return { resource: `${this.url}/api/`, authorization_servers: [this.changes['issuer'] ?? this.url] };
-    if (path === '/register') {
-      this.registrations += 1;
-      return { client_id: 'client' };
-    }
+    if (!path.startsWith('/.well-known/')) this.otherRequests += 1;
     return { ...describeServer(this.url), ...this.changes };
   }
 
@@ -46,7 +43,7 @@ describe('the metadata of the service that the command line signs in to', () => 
   after(() => service.stop());
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'genmeter-cli-'));
-    service.registrations = 0;
+    service.otherRequests = 0;
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -75,12 +72,6 @@ describe('the metadata of the service that the command line signs in to', () => 
         'http://127.0.0.1:9/token',
         `an address of ${service.url} as it should be`,
       ],
-      [
-        'registration_endpoint',
-        'https://elsewhere.example',
-        'https://elsewhere.example/',
-        `an address of ${service.url} as it should be`,
-      ],
       ['revocation_endpoint', 'data:text/plain,x', 'data:text/plain,x', 'an https address'],
     ] as const;
     for (const [field, address, printed, expected] of cases) {
@@ -96,7 +87,7 @@ describe('the metadata of the service that the command line signs in to', () => 
       1,
       `Error: In the metadata of the service, authorization_servers (file:///etc) is not an https address. ${ADVICE}\n`,
     ]);
-    expect(service.registrations).to.equal(0);
+    expect(service.otherRequests).to.equal(0);
   });
 
   it('cannot make it print control characters, and a query of the authorization endpoint is kept', async () => {

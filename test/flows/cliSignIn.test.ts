@@ -1,13 +1,16 @@
 import { createServer } from 'node:http';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { request } from '../harness/apiClient.ts';
 import { provideCliUser } from '../harness/cliSignIn.ts';
-import { decodeClaims } from '../harness/oauthClient.ts';
+import { createPkce, decodeClaims, loadConsentPage, registerClient } from '../harness/oauthClient.ts';
 
 describe('signing in to the command line through the browser', () => {
   const cli = provideCliUser();
+  const readPage = async (path: string): Promise<string> =>
+    (await loadConsentPage(cli.service.baseUrl, cli.user.customer, path)).body;
 
   it('opens the consent page, stores tokens for its owner only, and commands use them', async () => {
     const login = await cli.user.startLogin();
@@ -27,7 +30,7 @@ describe('signing in to the command line through the browser', () => {
     expect(url).to.equal(cli.service.baseUrl);
     expect(decodeClaims(tokens.accessToken)).to.include({
       aud: `${cli.service.baseUrl}/api/`,
-      client_id: tokens.clientId,
+      client_id: 'genmeter-cli',
     });
     expect(statSync(cli.user.file).mode & 0o777).to.equal(0o600);
     expect(cli.user.listFiles()).to.deep.equal(['credentials.json']);
@@ -37,13 +40,18 @@ describe('signing in to the command line through the browser', () => {
     expect((await cli.user.run('create', 'image', 'A lighthouse')).status).to.equal(0);
     expect(await cli.user.customer.balance()).to.equal(1_092);
     expect((await cli.user.run('usage', '--by-key')).status).to.equal(0);
+    const topup = cli.user.createTerminal();
+    await topup.run('topup', '50', '--open');
+    const billing = `${cli.service.baseUrl}/account/billing/`;
+    expect([topup.opened, topup.stdout]).to.deep.equal([
+      [billing],
+      `This sign-in cannot start a payment. Buy the credits on this page: ${billing}\n`,
+    ]);
     const keys = await cli.user.run('keys');
     expect([keys.status, keys.stderr]).to.deep.equal([
       1,
       keys.stderr.match(/^Error: This request requires access to the whole account, .*\n$/)?.[0],
     ]);
-    const [client] = await cli.service.sql('SELECT name FROM oauth_clients WHERE client_id = $1', [tokens.clientId]);
-    expect(client.name).to.match(/^genmeter command line on \S/);
   });
 
   it('prints the address only with --no-browser', async () => {
@@ -160,28 +168,64 @@ describe('signing in to the command line through the browser', () => {
     expect((await login.result).status).to.equal(0);
   });
 
-  it('a second sign-in keeps the registration and ends the first, and a key ends it as well', async () => {
+  it('a second sign-in ends the first, and a key ends it as well', async () => {
     await cli.user.logIn();
-    const { clientId } = cli.user.readCredentials().tokens;
     await cli.user.logIn();
-    expect(cli.user.readCredentials().tokens.clientId).to.equal(clientId);
     expect(await cli.user.listActiveGrants()).to.deep.equal([
-      { client_id: clientId, resource: `${cli.service.baseUrl}/api/` },
+      { client_id: 'genmeter-cli', resource: `${cli.service.baseUrl}/api/` },
     ]);
     expect((await cli.user.run('login', '--key', cli.user.customer.key)).status).to.equal(0);
     expect(cli.user.readCredentials()).to.deep.equal({ url: cli.service.baseUrl, key: cli.user.customer.key });
     expect(await cli.user.listActiveGrants()).to.deep.equal([]);
   });
 
-  it('registers again if the service has deleted the registration', async () => {
-    mkdirSync(cli.user.settings);
-    const tokens = { accessToken: 'a', refreshToken: 'b', expiresAt: 0, clientId: 'deleted' };
-    const endpoints = {
-      tokenEndpoint: `${cli.service.baseUrl}/token`,
-      revocationEndpoint: `${cli.service.baseUrl}/revoke`,
-    };
-    writeFileSync(cli.user.file, JSON.stringify({ url: cli.service.baseUrl, tokens: { ...tokens, ...endpoints } }));
-    await cli.user.logIn();
-    expect(cli.user.readCredentials().tokens.clientId).to.not.equal('deleted');
+  describe('as a client that the service knows', () => {
+    const OWN = 'Published by <strong>genmeter</strong>: its program <code>genmeter</code>.';
+
+    it('is named as the program of the service on the consent page, and never as verified', async () => {
+      const login = await cli.user.startLogin();
+      const page = await readPage(login.address.pathname + login.address.search);
+      expect(page).to.include('Connect genmeter command line?').and.include(OWN).and.not.include('erified');
+      login.terminal.interrupt();
+      await login.result;
+    });
+
+    it('is not the application that registers its name, its id or its address', async () => {
+      const { challenge } = createPkce();
+      const client = await registerClient(cli.service.baseUrl, {
+        client_id: 'genmeter-cli',
+        client_name: 'genmeter command line',
+        redirect_uris: ['http://127.0.0.1/callback'],
+      });
+      expect(client.clientId).to.not.equal('genmeter-cli');
+      const page = await readPage(client.authorizePath(challenge));
+      expect(page).to.include('>Not verified</span>').and.not.include(OWN);
+    });
+
+    it('receives codes at loopback addresses only', async () => {
+      const login = await cli.user.startLogin();
+      for (const address of ['https://127.0.0.1/callback', 'http://127.0.0.1/other', 'https://evil.example/callback']) {
+        login.address.searchParams.set('redirect_uri', address);
+        const { status, body } = await request(
+          cli.service.baseUrl,
+          'GET',
+          login.address.pathname + login.address.search,
+          { headers: { cookie: cli.user.customer.cookie } },
+        );
+        expect([status, body.includes('redirect_uri is not one')], address).to.deep.equal([400, true]);
+      }
+      login.terminal.interrupt();
+      await login.result;
+    });
+
+    it('can be signed out after its row was deleted', async () => {
+      await cli.user.logIn();
+      await cli.service.sql(`DELETE FROM oauth_grants WHERE client_id = 'genmeter-cli'`);
+      await cli.service.sql(`DELETE FROM oauth_clients WHERE client_id = 'genmeter-cli'`);
+      expect((await cli.user.run('usage')).status).to.equal(3);
+      expect((await cli.user.run('logout')).status).to.equal(0);
+      await cli.user.logIn();
+      expect((await cli.user.run('usage')).status).to.equal(0);
+    });
   });
 });

@@ -11,6 +11,14 @@ export interface CliResult {
 export class TestTerminal implements Terminal {
   env: Record<string, string | undefined>;
   isInteractive = true;
+  isOutputTerminal = true;
+  isJson = false;
+  isQuiet = false;
+  /** Standard input. */
+  input = '';
+  /** Answer to every question. */
+  answer = '';
+  readonly questions: string[] = [];
   /** Entered when a secret is asked for. */
   secret = '';
   readonly opened: string[] = [];
@@ -38,6 +46,19 @@ export class TestTerminal implements Terminal {
 
   async readSecret(): Promise<string> {
     return this.secret;
+  }
+
+  async readInput(): Promise<string> {
+    return this.input;
+  }
+
+  async ask(question: string): Promise<string> {
+    this.questions.push(question);
+    return this.answer;
+  }
+
+  async writeFile(content: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const chunk of content) this.stdout += Buffer.from(chunk).toString('latin1');
   }
 
   openBrowser(url: string): void {

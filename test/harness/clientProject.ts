@@ -1,12 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../dev/local/environment/build.ts';
 import { type ProgramOptions, type ProgramResult, runProgram } from '../../dev/local/environment/program.ts';
-import { requireTestEnv } from './databases.ts';
-import { eventually } from './testService.ts';
-
-const PACKING_TIMEOUT_MS = 120_000;
 
 export const CLIENT_GUIDE = readFileSync(join(ROOT, 'docs/client.md'), 'utf8');
 /** Commands of the guide. The first block installs the packages. */
@@ -14,18 +10,18 @@ export const [INSTALL_COMMANDS = '', ...SHELL_BLOCKS] = [...CLIENT_GUIDE.matchAl
   ([, block = '']) => block,
 );
 
-/** A project of a customer, with both packages installed from their tarballs as the guide says. */
+/** A project of a customer, with both packages installed from the service as the guide says. */
 export class ClientProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'genmeter-packages-'));
   readonly env: Record<string, string>;
 
   constructor(env: Record<string, string>) {
     this.env = {
-      PATH: `${join(this.folder, 'node_modules/.bin')}:${process.env['PATH']}`,
+      PATH: `${join(this.folder, 'global/bin')}:${process.env['PATH']}`,
       HOME: this.folder,
-      PROJECT: this.folder,
-      // Nothing is read from a registry: the lock file of the service pins the same version.
-      npm_config_offline: 'true',
+      npm_config_prefix: join(this.folder, 'global'),
+      // Nothing is read from a registry.
+      npm_config_registry: 'http://127.0.0.1:9',
       npm_config_audit: 'false',
       npm_config_fund: 'false',
       npm_config_update_notifier: 'false',
@@ -33,18 +29,10 @@ export class ClientProject {
     };
   }
 
-  /** Packs and installs the packages. Two files of a test run do that one after the other, in the same source folders. */
-  async install(): Promise<void> {
+  /** Installs the packages that a service offers. */
+  async install(serviceUrl: string): Promise<void> {
     writeFileSync(join(this.folder, 'package.json'), '{ "private": true, "type": "module" }');
-    const commander = `npm pack --silent ./node_modules/commander --ignore-scripts --pack-destination "$PROJECT"
-      cd "$PROJECT" && npm install --silent ./commander-*.tgz`;
-    const lock = join(requireTestEnv('TEST_FOLDER'), 'packing');
-    await eventually('the other file has packed', () => tryLock(lock), PACKING_TIMEOUT_MS);
-    try {
-      for (const script of [commander, INSTALL_COMMANDS]) await this.runShell(script, ROOT);
-    } finally {
-      rmdirSync(lock);
-    }
+    await this.runShell(INSTALL_COMMANDS.replaceAll('http://localhost:3000', serviceUrl));
   }
 
   /** Runs a program to its end. */
@@ -65,14 +53,5 @@ export class ClientProject {
 
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
-function tryLock(folder: string): boolean {
-  try {
-    mkdirSync(folder);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import { TestTerminal } from '../harness/cliTerminal.ts';
 
@@ -16,7 +17,9 @@ async function readHelp(path: string[]): Promise<HelpPage> {
   expect([status, stderr], path.join(' ')).to.deep.equal([0, '']);
   const section = (title: string) => new RegExp(`^${title}:\\n((?: .*\\n?)+)`, 'm').exec(`${stdout}\n`)?.[1] ?? '';
   const names = [...section('Commands').matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
-  const flags = [...section('Options').matchAll(/^ {2}(-.*?)(?: {2,}|$)/gm)].map(([, flag = '']) => flag);
+  const flags = [...`${section('Options')}${section('Global Options')}`.matchAll(/^ {2}(-.*?)(?: {2,}|$)/gm)].map(
+    ([, flag = '']) => flag,
+  );
   return {
     path,
     commands: names.filter((name) => name !== 'help'),
@@ -70,6 +73,42 @@ describe('the help of the command line', () => {
   });
 });
 
+const printScript = async (shell: string) => (await new TestTerminal({}).run('completion', shell)).stdout;
+
+describe('the completion of a command line', () => {
+  it('offers in bash commands, then the options of the command, and otherwise files', async () => {
+    const script = await printScript('bash');
+    const complete = (...words: string[]): string[] => {
+      const run = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _genmeter; echo "${COMPREPLY[*]}"';
+      const output = execFileSync('bash', ['-c', `${script}\n${run}`, 'bash', 'genmeter', ...words]);
+      return output.toString().trim().split(' ').filter(Boolean);
+    };
+    expect(complete('')).to.include.members(['login', 'create', 'completion']).and.not.include('--json');
+    expect(complete('create', '')).to.deep.equal(['image', 'video', 'help']);
+    expect(complete('create', 'image', 'A lighthouse', '-p', 'resolution=2K', '--m')).to.deep.equal([
+      '--model',
+      '--metadata',
+      '--max-credits',
+    ]);
+    expect(complete('--json', 'keys', 'up')).to.deep.equal(['update']);
+    expect(complete('completion', '')).to.deep.equal(['bash', 'zsh', 'fish']);
+    expect(complete('get', 'one', '-o', '')).to.deep.equal([]);
+  });
+
+  it('has every command and option in the scripts of zsh and fish', async () => {
+    const [zsh, fish] = [await printScript('zsh'), await printScript('fish')];
+    for (const { path, options } of (await readAllHelp()).slice(1)) {
+      const name = ['genmeter', ...path].join(' ');
+      const [line = ''] = zsh.split('\n').filter((one) => one.includes(`('${name}') names=`));
+      for (const option of options) {
+        expect(line, name).to.include(`'${option}:`);
+        const entry = `"__genmeter_at '${name}'" ${option.startsWith('--') ? '-l' : '-s'} '${option.replace(/^-+/, '')}' -d`;
+        expect(fish, name).to.include(entry);
+      }
+    }
+  });
+});
+
 /** Runs a command that needs an account, without stored settings. */
 const showUsage = (env: Record<string, string>) =>
   new TestTerminal({ XDG_CONFIG_HOME: '/dev/null', ...env }).run('usage');
@@ -84,6 +123,14 @@ describe('a mistake in a command line', () => {
     [['usage', '--by-keys'], /^Unknown option '--by-keys'\s+\(Did you mean --by-key\?\)$/],
     [['list', '-n', '0'], /Write a whole number of at least 1\.$/],
     [['create', 'image', 'x', '--idempotency-key', 'é'], /Write printable ASCII characters, such as a UUID\.$/],
+    [['create', 'image', 'x', '--image', 'a.png'], /Write parameter=file, such as first_frame=start\.png\.$/],
+    [['create', 'image', 'x', '--image', 'frame=/missing.png'], /\/missing\.png cannot be read: ENOENT.* Nothing was/],
+    [
+      ['create', 'image', 'x', '--image', 'frame=/etc/hostname', '--idempotency-key', 'k'],
+      /^A file is a new upload each time, so it cannot be repeated with --idempotency-key\./,
+    ],
+    [['topup', 'much'], /Write dollars, such as 50 or 99\.50\.$/],
+    [['completion', 'cmd'], /Allowed choices are bash, zsh, fish\.$/],
     [['create', 'image', 'x', '--metadata', 'a'], /Write key=value\.$/],
     [['keys', 'create', 'x', '--limit', '5'], /Write credits\/period, such as 200\/day, 500\/month or 900\/total\.$/],
     [['keys', 'update', 'x'], /^Pass at least one option to change\. See genmeter keys update --help\.$/],

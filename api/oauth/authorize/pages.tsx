@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { OfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
-import type { OAuthError } from '../../../shared/spec/oauth.ts';
+import { CLI_CLIENT, type OAuthError } from '../../../shared/spec/oauth.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { OAuthClient } from '../../../shared/tables/OAuthClient.ts';
 import type { Context } from '../../context.ts';
@@ -83,9 +83,13 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
 
 /**
  * Names the publisher of a client. A metadata document proves its host; the code reaches that publisher for certain only
- * if it is returned to a web address of the document, because other programs of a computer can receive it as well.
+ * if it is returned to a web address of the document, because other programs of a computer can receive it as well. For the
+ * same reason the service's own command line is not shown as verified.
  */
 function Publisher({ client, redirectUri }: { client: OAuthClient; redirectUri: string }): VNode {
+  if (client.client_id === CLI_CLIENT.client_id) {
+    return <p>{t.ownProgram({ brand: getBrand().name })}</p>;
+  }
   if (!canParseUrl(client.client_id)) {
     return <p>{t.notVerified({ tag: (children) => <span class="tag warn">{children}</span> })}</p>;
   }

@@ -84,6 +84,14 @@ export const t = defineTexts({
     'zh-CN': '<tag>未验证</tag> 此名称由应用自行选择。',
   },
   verified: { en: 'Verified', de: 'Verifiziert', fr: 'Vérifiée', es: 'Verificada', ja: '確認済み', 'zh-CN': '已验证' },
+  ownProgram: {
+    en: 'Published by <strong>{brand}</strong>: its program <code>genmeter</code>.',
+    de: 'Veröffentlicht von <strong>{brand}</strong>: das Programm <code>genmeter</code>.',
+    fr: 'Publiée par <strong>{brand}</strong> : son programme <code>genmeter</code>.',
+    es: 'Publicada por <strong>{brand}</strong>: su programa <code>genmeter</code>.',
+    ja: '提供元: <strong>{brand}</strong>（プログラム <code>genmeter</code>）',
+    'zh-CN': '发布者：<strong>{brand}</strong>（程序 <code>genmeter</code>）',
+  },
   publishedBy: {
     en: 'Published by <strong>{host}</strong>',
     de: 'Veröffentlicht von <strong>{host}</strong>',

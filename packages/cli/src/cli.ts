@@ -1,9 +1,13 @@
 import { GenmeterError } from '@genmeter/client';
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './commands/account.ts';
+import { addBillingCommands } from './commands/billing.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addCreateCommand } from './commands/create.ts';
 import { addGenerationCommands } from './commands/generations.ts';
+import { addKeyCommands } from './commands/keys.ts';
 import { addLoginCommands } from './commands/login.ts';
+import { addOpenCommand } from './commands/open.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import { toLine } from './output.ts';
 import { CommandError, EXIT, type ExitCode, type Terminal } from './terminal.ts';
@@ -19,16 +23,18 @@ Exit status: 0 success, 1 error, 2 wrong command line, 3 not signed in, 4 credit
 
 /** Runs a command line. @returns the status of the process. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const isJson = args.includes('--json');
-  const program = createProgram(terminal, isJson);
+  const end = args.indexOf('--');
+  // Mistakes in the command line are JSON as well, so it is read before all other options.
+  terminal.isJson = (end === -1 ? args : args.slice(0, end)).includes('--json');
+  const program = createProgram(terminal);
   try {
     await program.parseAsync(args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
-    if (!(error instanceof CommanderError)) return reportError(error, isJson, terminal);
+    if (!(error instanceof CommanderError)) return reportError(error, terminal);
     // Commander has printed the help, the version, or the mistake in the command line for people.
     if (error.exitCode === 0) return EXIT.success;
-    if (isJson) terminal.note(JSON.stringify({ error: 'usage', detail: describeMistake(error) }));
+    if (terminal.isJson) terminal.note(JSON.stringify({ error: 'usage', detail: describeMistake(error) }));
     return EXIT.usage;
   }
 }
@@ -41,29 +47,40 @@ function describeMistake({ code, message }: CommanderError): string {
   return toLine(message.replace(MISTAKE_START, (_start, first: string) => first.toUpperCase()));
 }
 
-function createProgram(terminal: Terminal, isJson: boolean): Command {
+function createProgram(terminal: Terminal): Command {
   const program = new Command('genmeter');
   program
     .description('Create videos and images, and manage the account.')
     .version(VERSION)
+    .option('--json', 'print results and errors as JSON')
+    .option('-q, --quiet', 'print no progress and no hints')
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('Add --help for the options and examples.')
     .addHelpText('after', EXIT_CODES)
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
       outputError: (text, write) =>
         write(text.replace(MISTAKE_START, (_start, first: string) => `Error: ${first.toUpperCase()}`)),
-      writeErr: (text) => (isJson ? undefined : terminal.note(text.trimEnd())),
+      writeErr: (text) => (terminal.isJson ? undefined : terminal.note(text.trimEnd())),
     })
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', () => {
+      terminal.isQuiet = program.opts<{ quiet?: true }>().quiet === true;
+    });
   addLoginCommands(program, terminal);
   addCreateCommand(program, terminal);
   addGenerationCommands(program, terminal);
   addAccountCommands(program, terminal);
+  addBillingCommands(program, terminal);
+  addKeyCommands(program, terminal);
   addWebhookCommands(program, terminal);
+  addOpenCommand(program, terminal);
+  addCompletionCommand(program, terminal);
   return program;
 }
 
-function reportError(thrown: unknown, isJson: boolean, terminal: Terminal): ExitCode {
+function reportError(thrown: unknown, terminal: Terminal): ExitCode {
+  const { isJson } = terminal;
   const { cause } = thrown as Error;
   // The client wraps errors of the sign-in.
   const error = cause instanceof CommandError ? cause : thrown;

@@ -8,8 +8,6 @@ type Env = Record<string, string | undefined>;
 
 /** Access that a user has given to this program in the browser. */
 export interface Tokens {
-  /** Registration of this program at the service. */
-  clientId: string;
   tokenEndpoint: string;
   revocationEndpoint: string;
   accessToken: string;
@@ -53,7 +51,7 @@ export function tryReadCredentials(env: Env): Credentials | undefined {
 
 function isTokens(value: unknown): value is Tokens {
   const { expiresAt, ...texts } = Object(value) as Partial<Tokens>;
-  const names = ['clientId', 'tokenEndpoint', 'revocationEndpoint', 'accessToken', 'refreshToken'] as const;
+  const names = ['tokenEndpoint', 'revocationEndpoint', 'accessToken', 'refreshToken'] as const;
   return typeof expiresAt === 'number' && names.every((name) => typeof texts[name] === 'string');
 }
 

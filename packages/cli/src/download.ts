@@ -3,13 +3,24 @@ import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Generation } from '@genmeter/client';
-import { CommandError, EXIT } from './terminal.ts';
+import { CommandError, EXIT, type Terminal } from './terminal.ts';
+
+export interface OutputOptions {
+  /** File, existing folder, or `-`. */
+  output?: string;
+  force?: boolean;
+}
+
+/** Value of `--output` for the standard output. */
+export const STANDARD_OUTPUT = '-';
 
 const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
 /** Checks, before credits are charged, that an output can be stored. @throws CommandError otherwise. */
-export function requireTarget(target: string | undefined): void {
+export async function requireTarget(options: OutputOptions, terminal: Terminal): Promise<void> {
+  const { output: target } = options;
   if (target === undefined) return;
+  if (target === STANDARD_OUTPUT) return requireOutputPipe(terminal);
   const folder = isFolder(target) ? target : dirname(target);
   try {
     // Fails as well if the folder does not exist.
@@ -20,26 +31,74 @@ export function requireTarget(target: string | undefined): void {
     const detail = `The output cannot be stored in the folder ${folder} of --output: ${reason}. Nothing was requested.`;
     throw new CommandError(EXIT.usage, 'usage', detail);
   }
+  if (folder !== target) await requireReplaceable(target, options, terminal);
+}
+
+function requireOutputPipe({ isJson, isOutputTerminal }: Terminal): void {
+  if (isJson) throw new CommandError(EXIT.usage, 'usage', '--json and --output - both use the standard output.');
+  if (!isOutputTerminal) return;
+  const detail = 'The standard output is a terminal. Redirect it, or name a file with --output. Nothing was requested.';
+  throw new CommandError(EXIT.usage, 'usage', detail);
+}
+
+/** Asks before a file is replaced. @throws CommandError if it must not be. */
+async function requireReplaceable(file: string, { force }: OutputOptions, terminal: Terminal): Promise<void> {
+  if (force === true || !existsSync(file)) return;
+  if (terminal.isInteractive && /^y(es)?$/i.test((await terminal.ask(`Replace ${file}? [y/N] `)).trim())) return;
+  throw new CommandError(EXIT.usage, 'file_exists', `${file} exists and was not replaced. Pass --force to replace it.`);
 }
 
 /**
- * Stores the output of a generation. A file of that name appears only when it is complete.
- * @param target a file, or an existing folder for a file named by the uuid.
+ * Stores the output of a generation, or writes it to the standard output. A file of that name appears only when it is
+ * complete.
  * @returns the path of the file.
  */
-export async function downloadOutput(generation: Generation, target: string, signal: AbortSignal): Promise<string> {
+export async function downloadOutput(
+  generation: Generation,
+  options: OutputOptions,
+  terminal: Terminal,
+): Promise<string | undefined> {
+  const { output: target } = options;
   const { output_url: url, uuid } = generation;
+  if (target === undefined) return undefined;
   if (url === null) throw new CommandError(EXIT.failure, 'no_output', `Generation ${uuid} has no output.`);
+  if (target === STANDARD_OUTPUT) {
+    await transfer(generation, target, terminal, async () => terminal.writeFile(await request(url, terminal.signal)));
+    return undefined;
+  }
   const file = isFolder(target) ? join(target, nameFile(uuid, url)) : target;
+  if (file !== target) await requireReplaceable(file, options, terminal);
   const partial = `${file}.part`;
+  await transfer(generation, target, terminal, async () => {
+    try {
+      const body = await request(url, terminal.signal);
+      await pipeline(body, createWriteStream(partial), { signal: terminal.signal });
+      await rename(partial, file);
+    } catch (error) {
+      // The reason to report is why it could not be stored, not why its part could not be removed.
+      await rm(partial, { force: true }).catch(() => {});
+      throw error;
+    }
+  });
+  return file;
+}
+
+async function request(url: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  const response = await fetch(url, { signal });
+  if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
+  return response.body as AsyncIterable<Uint8Array>;
+}
+
+/** Runs a transfer. @throws CommandError that says how to repeat it. */
+async function transfer(
+  { uuid }: Generation,
+  target: string,
+  { signal }: Terminal,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
-    const response = await fetch(url, { signal });
-    if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
-    await pipeline(response.body as AsyncIterable<Uint8Array>, createWriteStream(partial), { signal });
-    await rename(partial, file);
+    await work();
   } catch (error) {
-    // The reason to report is why it could not be stored, not why its part could not be removed.
-    await rm(partial, { force: true }).catch(() => {});
     signal.throwIfAborted();
     const reason = (error as Error & { cause?: Error }).cause?.message ?? (error as Error).message;
     throw new CommandError(
@@ -48,7 +107,6 @@ export async function downloadOutput(generation: Generation, target: string, sig
       `The output could not be stored (${reason}). Repeat it with: genmeter get ${uuid} -o ${target}`,
     );
   }
-  return file;
 }
 
 /** Returns a name without folders and control characters, whatever the service returns as uuid. */

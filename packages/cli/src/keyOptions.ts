@@ -7,7 +7,6 @@ type None = typeof NONE;
 
 /** Options of the commands that create and change API keys. */
 export interface KeyFlags {
-  json?: boolean;
   scopes?: NonNullable<UpdateApiKey['scopes']> | None;
   expires?: string;
   limit?: NonNullable<UpdateApiKey['credit_limit']> | None;

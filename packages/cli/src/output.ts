@@ -1,20 +1,14 @@
 import type { Estimate, Generation } from '@genmeter/client';
-import type { Command } from 'commander';
 import type { Terminal } from './terminal.ts';
 
-/** Option that every command has. */
-export function withJson(command: Command): Command {
-  return command.option('--json', 'print JSON');
+/** Prints a result: as JSON, or as text for people, without characters that control the terminal. */
+export function printResult(terminal: Terminal, result: unknown, text: () => string): void {
+  terminal.print(terminal.isJson ? JSON.stringify(result, null, 2) : text().split('\n').map(toLine).join('\n'));
 }
 
-/** Prints a result: as JSON, or as text for people, without characters that control the terminal. */
-export function printResult(
-  terminal: Terminal,
-  isJson: boolean | undefined,
-  result: unknown,
-  text: () => string,
-): void {
-  terminal.print(isJson === true ? JSON.stringify(result, null, 2) : text().split('\n').map(toLine).join('\n'));
+/** Prints what a person may do next. */
+export function printHint(terminal: Terminal, text: string): void {
+  if (!terminal.isQuiet) terminal.note(toLine(text));
 }
 
 /** Formats rows in columns. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Terminal } from './terminal.ts';
@@ -18,9 +19,15 @@ export function createProcessTerminal(): Terminal {
   };
   return {
     env,
+    isJson: false,
+    isQuiet: false,
     print: (text) => {
       clear();
       stdout.write(`${text}\n`);
+    },
+    writeFile: async (content) => {
+      clear();
+      for await (const chunk of content) if (!stdout.write(chunk)) await once(stdout, 'drain');
     },
     note: (text) => {
       clear();
@@ -31,8 +38,14 @@ export function createProcessTerminal(): Terminal {
       stderr.write(`\r\u001b[K${line}`);
       hasProgress = true;
     },
-    readSecret: (prompt) => (stdin.isTTY ? readHidden(prompt) : readAll()),
+    readSecret: (prompt) => (stdin.isTTY ? readHidden(prompt) : readInput()),
+    readInput,
+    ask: (question) => {
+      clear();
+      return readAnswer(question);
+    },
     isInteractive: stdin.isTTY && stderr.isTTY,
+    isOutputTerminal: stdout.isTTY,
     openBrowser: (url) => startBrowser(url, env['BROWSER']),
     signal: controller.signal,
   };
@@ -41,18 +54,21 @@ export function createProcessTerminal(): Terminal {
 async function readHidden(prompt: string): Promise<string> {
   process.stderr.write(prompt);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  return readAnswer('', hidden).finally(() => process.stderr.write('\n'));
+}
+
+async function readAnswer(question: string, output: NodeJS.WritableStream = process.stderr): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
   const aborted = new AbortController();
   lines.once('SIGINT', () => aborted.abort());
   try {
-    return await lines.question('', { signal: aborted.signal });
+    return await lines.question(question, { signal: aborted.signal });
   } finally {
     lines.close();
-    process.stderr.write('\n');
   }
 }
 
-async function readAll(): Promise<string> {
+async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

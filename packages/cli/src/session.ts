@@ -25,6 +25,9 @@ function findAccess({ env }: Terminal): { url: string; access: Access } {
   return { url, access: 'key' in stored ? { key: stored.key } : 'browser' };
 }
 
+/** Returns the address of the service. */
+export const findServiceUrl = (terminal: Terminal): string => findAccess(terminal).url.replace(/\/+$/, '');
+
 /** Opens a client for commands that need an account. */
 export function openClient(terminal: Terminal): Genmeter {
   const { url, access } = findAccess(terminal);

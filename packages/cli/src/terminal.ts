@@ -1,16 +1,27 @@
 /** The process as the commands see it: streams, environment and interruption. */
 export interface Terminal {
   env: Record<string, string | undefined>;
+  /** Options of every command. */
+  isJson: boolean;
+  isQuiet: boolean;
   /** Writes results. */
   print(text: string): void;
+  /** Writes a file to the standard output. */
+  writeFile(content: AsyncIterable<Uint8Array>): Promise<void>;
   /** Writes progress, hints and errors. */
   note(text: string): void;
   /** Replaces the last line that was written by it, if people read `note`. */
   progress(line: string): void;
   /** Reads a line without showing it; from a pipe, everything. */
   readSecret(prompt: string): Promise<string>;
+  /** Reads the standard input to its end. */
+  readInput(): Promise<string>;
+  /** Reads an answer that is shown. */
+  ask(question: string): Promise<string>;
   /** True if a person can answer. */
   isInteractive: boolean;
+  /** True if a person reads the results. */
+  isOutputTerminal: boolean;
   openBrowser(url: string): void;
   /** Aborts when the person ends the command. */
   signal: AbortSignal;

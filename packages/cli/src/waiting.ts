@@ -1,35 +1,41 @@
 import { setInterval } from 'node:timers';
 import type { Generation, Genmeter } from '@genmeter/client';
-import { downloadOutput } from './download.ts';
-import { formatGeneration, printResult, toLine } from './output.ts';
+import type { Command } from 'commander';
+import { downloadOutput, type OutputOptions, STANDARD_OUTPUT } from './download.ts';
+import { formatGeneration, printHint, printResult, toLine } from './output.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
-const PROGRESS_INTERVAL_MS = 500;
+const PROGRESS_INTERVAL_MS = 250;
+const SPINNER = ['|', '/', '-', '\\'];
 
-export interface FinishOptions {
+export interface FinishOptions extends OutputOptions {
   wait?: boolean;
-  output?: string;
-  json?: boolean;
+}
+
+/** Adds the options of a command that {@link finish} ends. */
+export function withFinishOptions(command: Command): Command {
+  return command
+    .option('-w, --wait', 'wait until the generation has ended')
+    .option('-o, --output <file>', 'wait, then store the output in this file or folder; - writes it to standard output')
+    .option('--force', 'replace an existing file of --output');
 }
 
 /** Waits for the end of a generation, shows how long it has taken meanwhile, and returns it. */
-export async function waitWithProgress(
-  client: Genmeter,
-  generation: Generation,
-  terminal: Terminal,
-): Promise<Generation> {
+async function waitWithProgress(client: Genmeter, generation: Generation, terminal: Terminal): Promise<Generation> {
   if (generation.status !== 'queued') return generation;
+  const { uuid, kind } = generation;
   const startedAt = Date.parse(generation.created_at);
+  let frame = 0;
   const show = () => {
     const seconds = Math.max(0, Math.round((Date.now() - startedAt) / 1_000));
-    terminal.progress(toLine(`${generation.kind} ${generation.uuid}: in progress for ${seconds} s`));
+    terminal.progress(toLine(`${SPINNER[frame++ % SPINNER.length]} Creating the ${kind}: ${seconds} s`));
   };
-  show();
-  const timer = setInterval(show, PROGRESS_INTERVAL_MS);
+  if (!terminal.isQuiet) show();
+  const timer = terminal.isQuiet ? undefined : setInterval(show, PROGRESS_INTERVAL_MS);
   try {
-    return await client.generations.wait(generation.uuid, { signal: terminal.signal });
+    return await client.generations.wait(uuid, { signal: terminal.signal });
   } catch (error) {
-    terminal.note(toLine(`The generation continues. See its outcome with: genmeter get ${generation.uuid} --wait`));
+    printHint(terminal, `The generation continues. See its outcome with: genmeter get ${uuid} --wait`);
     throw error;
   } finally {
     clearInterval(timer);
@@ -40,16 +46,17 @@ export async function waitWithProgress(
 export async function finish(
   client: Genmeter,
   generation: Generation,
-  { wait, output, json }: FinishOptions,
+  options: FinishOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const isWaiting = wait === true || output !== undefined;
+  const isWaiting = options.wait === true || options.output !== undefined;
   const last = isWaiting ? await waitWithProgress(client, generation, terminal) : generation;
-  const hasOutput = last.status === 'succeeded' && output !== undefined;
-  const file = hasOutput ? await downloadOutput(last, output, terminal.signal) : undefined;
-  printResult(terminal, json, file === undefined ? last : { ...last, file }, () =>
-    [formatGeneration(last), ...(file === undefined ? [] : [`file      ${file}`])].join('\n'),
-  );
+  const file = last.status === 'succeeded' ? await downloadOutput(last, options, terminal) : undefined;
+  if (options.output !== STANDARD_OUTPUT) {
+    printResult(terminal, file === undefined ? last : { ...last, file }, () =>
+      [formatGeneration(last), ...(file === undefined ? [] : [`file      ${file}`])].join('\n'),
+    );
+  }
   if (isWaiting && last.status === 'failed') {
     const reason = last.error_message ?? 'The generation failed.';
     throw new CommandError(EXIT.generationFailed, 'generation_failed', `${reason} The credits were refunded.`);

@@ -2,8 +2,10 @@ import { List, type Page } from './list.ts';
 import type { IdempotentRequestOptions, RequestOptions, Transport } from './transport.ts';
 import type {
   ApiKey,
+  Checkout,
   CreateApiKey,
   CreatedApiKey,
+  CreateTopup,
   KeyUsage,
   LedgerEntry,
   LedgerFilters,
@@ -70,6 +72,23 @@ export class Ledger {
   /** Lists entries, newest first. */
   list(filters: LedgerFilters = {}, options?: RequestOptions): List<LedgerEntry> {
     return listPages(this.#transport, '/api/ledger/', filters, options);
+  }
+}
+
+/** Payments. */
+export class Billing {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Starts the purchase of credits. @returns the page on which it is paid. */
+  topUp(topup: CreateTopup, options?: IdempotentRequestOptions): Promise<Checkout> {
+    return this.#transport.request(
+      { method: 'POST', path: '/api/billing/topup/', body: topup, repetition: 'keyed' },
+      options,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { GiftCodes, Keys, Ledger, Models, Plans, Usage } from './account.ts';
+import { Billing, GiftCodes, Keys, Ledger, Models, Plans, Usage } from './account.ts';
 import { Generations } from './generations.ts';
 import { type GenmeterOptions, Transport } from './transport.ts';
 import { Uploads } from './uploads.ts';
@@ -9,6 +9,7 @@ export class Genmeter {
   readonly generations: Generations;
   readonly models: Models;
   readonly plans: Plans;
+  readonly billing: Billing;
   readonly usage: Usage;
   readonly ledger: Ledger;
   readonly keys: Keys;
@@ -21,6 +22,7 @@ export class Genmeter {
     this.generations = new Generations(transport);
     this.models = new Models(transport);
     this.plans = new Plans(transport);
+    this.billing = new Billing(transport);
     this.usage = new Usage(transport);
     this.ledger = new Ledger(transport);
     this.keys = new Keys(transport);

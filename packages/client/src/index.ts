@@ -1,4 +1,4 @@
-export type { GiftCodes, Keys, Ledger, Models, Plans, Usage } from './account.ts';
+export type { Billing, GiftCodes, Keys, Ledger, Models, Plans, Usage } from './account.ts';
 export { type ErrorCode, GenmeterError, type ServiceErrorCode } from './errors.ts';
 export type { Generations, WaitOptions } from './generations.ts';
 export { Genmeter } from './genmeter.ts';

@@ -19,7 +19,7 @@ import {
   UNAPPROVED_CLIENTS_MAX,
   UNAVAILABLE_DOCUMENT_MAX_MS,
 } from '../../spec/limits.ts';
-import { OAuthError } from '../../spec/oauth.ts';
+import { CLI_CLIENT, OAuthError } from '../../spec/oauth.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { type ClientMetadata, parseClientMetadata } from './clientMetadata.ts';
 
@@ -47,18 +47,21 @@ export async function areMetadataDocumentsAdvertised(): Promise<boolean> {
 /** Characters and length of a client id. Other texts are not queried. */
 const CLIENT_ID_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${CLIENT_ID_MAX_CHARACTERS}}$`);
 
-/** Returns whether a client is stored. */
+/** Returns whether a client is stored, or is the command line, whose row is deleted while it is not used. */
 export async function isKnownClient(clientId: string): Promise<boolean> {
+  if (clientId === CLI_CLIENT.client_id) return true;
   if (!CLIENT_ID_PATTERN.test(clientId)) return false;
   return (await OAuthClient.query().findById(clientId).select('client_id')) !== undefined;
 }
 
 /**
- * Finds a client for the consent page: a registered one, or one whose id is the URL of its metadata document.
+ * Finds a client for the consent page: a registered one, one whose id is the URL of its metadata document, or the command
+ * line.
  * @param accountId account of the user, which limits the documents fetched for one account at a time.
  * @throws OAuthError invalid_client if there is none
  */
 export async function findClientForConsent(clientId: string, accountId: number | undefined): Promise<OAuthClient> {
+  if (clientId === CLI_CLIENT.client_id) return storeCliClient();
   const stored = CLIENT_ID_PATTERN.test(clientId) ? await OAuthClient.query().findById(clientId) : undefined;
   const isDocument =
     stored === undefined
@@ -81,6 +84,15 @@ export async function findClientForConsent(clientId: string, accountId: number |
     );
   }
   return fetchDocumentClient(clientId, stored, accountId);
+}
+
+/** Stores the command line as a client, which its grants refer to. No other client can have its id. */
+async function storeCliClient(): Promise<OAuthClient> {
+  await OAuthClient.query()
+    .insert({ ...CLI_CLIENT, created_at: now() })
+    .onConflict('client_id')
+    .merge(['name', 'redirect_uris']);
+  return OAuthClient.query().findById(CLI_CLIENT.client_id).throwIfNotFound();
 }
 
 const APPROVAL_RECORD_INTERVAL_MS = MINUTE_MS;

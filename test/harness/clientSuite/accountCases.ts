@@ -68,6 +68,15 @@ export const ACCOUNT_CASES: SuiteCase[] = [
     },
   },
   {
+    title: 'billing.topUp rejects an account without a plan, and an amount that is too small',
+    run: async (context) => {
+      const topUp = (account: 'main' | 'unsubscribed', amount: number) =>
+        context.open(account).billing.topUp({ amount_cents: amount });
+      await checkRejected(topUp('unsubscribed', 5_000), { error: 'subscription_required', status: 402 });
+      await checkRejected(topUp('main', 1), { error: 'validation_error', status: 400 });
+    },
+  },
+  {
     title: 'giftCodes.redeem rejects a code that does not exist',
     run: async (context) => {
       const redeemed = context.open('main').giftCodes.redeem('GIFT-0000-0000-0000-0000');

@@ -1,19 +1,19 @@
-import type { GenerationParams, Genmeter, Model } from '@genmeter/client';
+import type { Model } from '@genmeter/client';
 import type { Command } from 'commander';
 import { collectPair, parseCount, parseIdempotencyKey } from '../arguments.ts';
 import { requireTarget } from '../download.ts';
 import { withExamples } from '../help.ts';
-import { formatEstimate, printResult, withJson } from '../output.ts';
+import { collectImage, readImages, uploadImages } from '../images.ts';
+import { findModel, parseParams } from '../models.ts';
+import { formatEstimate, printResult } from '../output.ts';
 import { openClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
-import { type FinishOptions, finish } from '../waiting.ts';
+import { type FinishOptions, finish, withFinishOptions } from '../waiting.ts';
 
 interface CreateOptions extends FinishOptions {
   model?: string;
-  resolution?: string;
-  aspectRatio?: string;
-  duration?: number;
-  audio?: boolean;
+  param?: Record<string, string>;
+  image?: Record<string, string[]>;
   webhookUrl?: string;
   metadata?: Record<string, string>;
   maxCredits?: number;
@@ -27,15 +27,13 @@ export function addCreateCommand(program: Command, terminal: Terminal): void {
   const create = program.command('create').description('create an image or a video');
   withExamples(
     addKind(create, 'image', terminal),
-    'create image "A lighthouse at dusk" -r 2K -o lighthouse.png',
-    'create image "A lighthouse at dusk" --estimate',
+    'create image "A lighthouse at dusk" -p resolution=2K -o lighthouse.png',
+    'create image - --estimate < prompt.txt',
   );
-  const video = addKind(create, 'video', terminal)
-    .option('-d, --duration <seconds>', 'length; default: the shortest of the model', parseCount)
-    .option('--audio', 'with sound');
   withExamples(
-    video,
-    'create video "Waves against a lighthouse" -d 5 --audio --wait',
+    addKind(create, 'video', terminal),
+    'create video "Waves against a lighthouse" -p duration=5 -p audio=true --wait',
+    'create video "The waves rise" --image first_frame=lighthouse.png -o - | ffplay -',
     'create video "Waves against a lighthouse" --max-credits 35 --idempotency-key order-17 --json',
   );
 }
@@ -44,10 +42,14 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
   const command = create
     .command(kind)
     .description(`create ${kind === 'image' ? 'an image' : 'a video'}; the credits are charged at once`)
-    .argument('<prompt>', 'description of the result')
+    .argument('<prompt>', 'description of the result; - reads it from the standard input')
     .option('-m, --model <slug>', 'model; default: the first one that is available, see genmeter models')
-    .option('-r, --resolution <value>', 'resolution; default: the lowest of the model')
-    .option('-a, --aspect-ratio <ratio>', 'format, such as 16:9; default: that of the model')
+    .option('-p, --param <name=value>', 'parameter, see genmeter models MODEL; can be repeated', collectPair)
+    .option(
+      '--image <parameter=file>',
+      'image for a parameter: a file, an https address, upload:UUID or generation:UUID; can be repeated',
+      collectImage,
+    )
     .option('--webhook-url <url>', 'address that receives a webhook when the generation ends')
     .option(
       '--idempotency-key <key>',
@@ -56,54 +58,45 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
     )
     .option('--metadata <key=value>', 'stored with the generation; can be repeated', collectPair)
     .option('--max-credits <number>', 'create nothing if the price is higher', parseCount)
-    .option('--estimate', 'print the price and the balance, and create nothing')
-    .option('-w, --wait', 'wait until the generation has ended')
-    .option('-o, --output <file>', 'wait, then store the output in this file or folder');
-  return withJson(command).action((prompt: string, options: CreateOptions) =>
+    .option('--estimate', 'print the price and the balance, and create nothing');
+  return withFinishOptions(command).action((prompt: string, options: CreateOptions) =>
     createGeneration(kind, prompt, options, terminal),
   );
 }
 
-async function createGeneration(kind: Kind, prompt: string, options: CreateOptions, terminal: Terminal): Promise<void> {
-  requireTarget(options.output);
-  const client = openClient(terminal);
+async function createGeneration(kind: Kind, text: string, options: CreateOptions, terminal: Terminal): Promise<void> {
   const { signal } = terminal;
-  const model = await findModel(client, kind, options.model, signal);
+  if (options.estimate !== true) await requireTarget(options, terminal);
+  const images = await readImages(options.image);
+  if (
+    options.idempotencyKey !== undefined &&
+    Object.values(images)
+      .flat()
+      .some((image) => 'file' in image)
+  ) {
+    const detail =
+      'A file is a new upload each time, so it cannot be repeated with --idempotency-key. Name an image by its https address, upload:UUID or generation:UUID.';
+    throw new CommandError(EXIT.usage, 'usage', detail);
+  }
+  const prompt = text === '-' ? (await terminal.readInput()).trim() : text;
+  if (text === '-' && prompt === '')
+    throw new CommandError(EXIT.usage, 'usage', 'The standard input contains no prompt. Nothing was requested.');
+  const client = openClient(terminal);
+  const model = await findModel(client, { slug: options.model, kind }, signal);
+  const params = parseParams(model, options.param ?? {});
   const request = {
     model: model.slug,
     prompt,
-    params: chooseParams(model, options),
+    params: { ...params, ...(await uploadImages(client, images, signal)) },
     webhook_url: options.webhookUrl,
     metadata: options.metadata,
     max_credits: options.maxCredits,
   };
   if (options.estimate === true) {
     const estimate = await client.generations.estimate(request, { signal });
-    printResult(terminal, options.json, estimate, () => formatEstimate(estimate));
+    printResult(terminal, estimate, () => formatEstimate(estimate));
     return;
   }
   const generation = await client.generations.create(request, { signal, idempotencyKey: options.idempotencyKey });
   await finish(client, generation, options, terminal);
-}
-
-async function findModel(client: Genmeter, kind: Kind, slug: string | undefined, signal: AbortSignal): Promise<Model> {
-  const models: Model[] = [];
-  for await (const model of client.models.list({ signal })) if (model.kind === kind) models.push(model);
-  const found = slug === undefined ? (models.find(isAvailable) ?? models[0]) : models.find((one) => one.slug === slug);
-  if (found !== undefined) return found;
-  const known = models.map((model) => model.slug).join(', ');
-  const detail =
-    known === '' ? `The service has no ${kind} model.` : `There is no ${kind} model ${slug}. Choose one of: ${known}.`;
-  throw new CommandError(EXIT.usage, 'usage', detail);
-}
-
-const isAvailable = ({ status }: Model): boolean => status !== 'offline';
-
-function chooseParams(model: Model, { resolution, duration, audio, aspectRatio }: CreateOptions): GenerationParams {
-  const { resolutions, durations } = model.params_schema;
-  return {
-    resolution: resolution ?? resolutions[0],
-    aspect_ratio: aspectRatio,
-    ...(durations === undefined ? {} : { duration: duration ?? durations[0], audio }),
-  };
 }

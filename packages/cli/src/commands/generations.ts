@@ -1,12 +1,13 @@
-import type { Generation, GenerationFilters } from '@genmeter/client';
+import type { GenerationFilters } from '@genmeter/client';
 import { type Command, Option } from 'commander';
 import { collectPair, parseCount } from '../arguments.ts';
 import { requireTarget } from '../download.ts';
 import { EXAMPLE_UUID, withExamples } from '../help.ts';
-import { formatGeneration, formatGenerations, printResult, withJson } from '../output.ts';
+import { formatGeneration, formatGenerations, printHint, printResult } from '../output.ts';
+import { readFirst } from '../readList.ts';
 import { openClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
-import { type FinishOptions, finish } from '../waiting.ts';
+import { type FinishOptions, finish, withFinishOptions } from '../waiting.ts';
 
 const DEFAULT_LIMIT = 20;
 
@@ -18,7 +19,6 @@ interface ListOptions {
   metadata?: Record<string, string>;
   after?: string;
   before?: string;
-  json?: boolean;
 }
 
 export function addGenerationCommands(program: Command, terminal: Terminal): void {
@@ -33,17 +33,12 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
     .option('--after <time>', 'created at this date or ISO 8601 time, or later')
     .option('--before <time>', 'created before this date or time');
   withExamples(list, 'list --kind video --status succeeded -n 5', 'list --metadata order=17 --after 2026-01-01 --json');
-  withJson(list).action((options: ListOptions) => listGenerations(options, terminal));
+  list.action((options: ListOptions) => listGenerations(options, terminal));
 
-  const get = program
-    .command('get')
-    .description('show a generation')
-    .argument('<uuid>', 'UUID of the generation')
-    .option('-w, --wait', 'wait until the generation has ended')
-    .option('-o, --output <file>', 'wait, then store the output in this file or folder');
-  withExamples(get, `get ${EXAMPLE_UUID}`, `get ${EXAMPLE_UUID} --wait -o .`);
-  withJson(get).action(async (uuid: string, options: FinishOptions) => {
-    requireTarget(options.output);
+  const get = program.command('get').description('show a generation').argument('<uuid>', 'UUID of the generation');
+  withExamples(withFinishOptions(get), `get ${EXAMPLE_UUID}`, `get ${EXAMPLE_UUID} --wait -o .`);
+  get.action(async (uuid: string, options: FinishOptions) => {
+    await requireTarget(options, terminal);
     const client = openClient(terminal);
     const generation = await client.generations.get(uuid, { signal: terminal.signal });
     await finish(client, generation, options, terminal);
@@ -54,11 +49,11 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
     .description('cancel a queued generation; it is refunded if it has not started')
     .argument('<uuid>', 'UUID of the generation');
   withExamples(cancel, `cancel ${EXAMPLE_UUID}`);
-  withJson(cancel).action(async (uuid: string, { json }: { json?: boolean }) => {
+  cancel.action(async (uuid: string) => {
     const generation = await openClient(terminal).generations.cancel(uuid, { signal: terminal.signal });
     if (generation.status === 'queued')
-      terminal.note(`The provider has to confirm the cancellation. See the outcome with: genmeter get ${uuid} --wait`);
-    printResult(terminal, json, generation, () => formatGeneration(generation));
+      printHint(terminal, `The provider has to confirm the cancellation. See it with: genmeter get ${uuid} --wait`);
+    printResult(terminal, generation, () => formatGeneration(generation));
   });
 
   const remove = program
@@ -66,7 +61,7 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
     .description('delete generations and their files, without a refund')
     .argument('<uuid...>', 'UUIDs of the generations');
   withExamples(remove, `delete ${EXAMPLE_UUID}`);
-  withJson(remove).action(async (uuids: string[], { json }: { json?: boolean }) => {
+  remove.action(async (uuids: string[]) => {
     const client = openClient(terminal);
     const deleted: string[] = [];
     try {
@@ -77,19 +72,15 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
     } finally {
       // An error concerns the first of the others.
       if (deleted.length > 0) {
-        printResult(terminal, json, { deleted }, () => deleted.map((uuid) => `Deleted ${uuid}`).join('\n'));
+        printResult(terminal, { deleted }, () => deleted.map((uuid) => `Deleted ${uuid}`).join('\n'));
       }
     }
   });
 }
 
-async function listGenerations({ limit, json, ...options }: ListOptions, terminal: Terminal): Promise<void> {
+async function listGenerations({ limit, ...options }: ListOptions, terminal: Terminal): Promise<void> {
   const { after, before, ...filters } = options;
   const query: GenerationFilters = { ...filters, created_after: after, created_before: before };
-  const found: Generation[] = [];
-  for await (const generation of openClient(terminal).generations.list(query, { signal: terminal.signal })) {
-    found.push(generation);
-    if (found.length === limit) break;
-  }
-  printResult(terminal, json, found, () => formatGenerations(found));
+  const found = await readFirst(openClient(terminal).generations.list(query, { signal: terminal.signal }), limit);
+  printResult(terminal, found, () => formatGenerations(found));
 }

@@ -13,7 +13,7 @@ import {
 import { withExamples } from '../help.ts';
 import { revoke } from '../oauth/server.ts';
 import { signIn } from '../oauth/signIn.ts';
-import { printResult, withJson } from '../output.ts';
+import { printResult } from '../output.ts';
 import { createClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 
@@ -30,7 +30,6 @@ interface LoginOptions {
   key?: string | true;
   browser: boolean;
   timeout: number;
-  json?: boolean;
 }
 
 export function addLoginCommands(program: Command, terminal: Terminal): void {
@@ -42,13 +41,13 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
     .option('--no-browser', 'print the address of the page, and do not open it')
     .option('--timeout <seconds>', 'time to sign in in the browser', parseCount, DEFAULT_TIMEOUT_SECONDS);
   withExamples(login, 'login --url https://api.example.com', 'login --url https://api.example.com --key < key.txt');
-  withJson(login).action((options: LoginOptions) => storeSignIn(options, terminal));
+  login.action((options: LoginOptions) => storeSignIn(options, terminal));
 
   const logout = program
     .command('logout')
     .description('sign out: end the access of this program, and delete the stored credentials');
   withExamples(logout, 'logout');
-  withJson(logout).action(({ json }: { json?: boolean }) => removeSignIn(json, terminal));
+  logout.action(() => removeSignIn(terminal));
 }
 
 async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<void> {
@@ -64,8 +63,7 @@ async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<v
   let file: string;
   if (options.key === undefined) {
     const { browser: mayOpenBrowser, timeout } = options;
-    const clientId = previous?.url === url && 'tokens' in previous ? previous.tokens.clientId : undefined;
-    const tokens = await signIn({ url, clientId, mayOpenBrowser, timeoutMs: timeout * 1_000 }, terminal);
+    const tokens = await signIn({ url, mayOpenBrowser, timeoutMs: timeout * 1_000 }, terminal);
     file = await replaceCredentials({ url, tokens }, terminal);
     summary = await createClient(url, { getToken: async () => tokens.accessToken }).usage.summary({ signal });
   } else {
@@ -77,7 +75,6 @@ async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<v
   const result = { url, file, plan: summary.plan?.slug ?? null, balance: summary.credits.balance };
   printResult(
     terminal,
-    options.json,
     result,
     () => `Signed in to ${url} with a balance of ${result.balance} credits.\nStored in ${file}`,
   );
@@ -106,9 +103,9 @@ async function endAccess(credentials: Credentials | undefined): Promise<void> {
   if (credentials !== undefined && 'tokens' in credentials) await revoke(credentials.tokens);
 }
 
-async function removeSignIn(json: boolean | undefined, terminal: Terminal): Promise<void> {
+async function removeSignIn(terminal: Terminal): Promise<void> {
   const { env, signal } = terminal;
-  if (!mayHaveCredentials(env)) return printResult(terminal, json, { signed_out: false }, () => 'Not signed in.');
+  if (!mayHaveCredentials(env)) return printResult(terminal, { signed_out: false }, () => 'Not signed in.');
   const deleted = await withCredentialsLock(env, signal, () => {
     const stored = tryReadCredentials(env);
     deleteCredentials(env);
@@ -116,14 +113,14 @@ async function removeSignIn(json: boolean | undefined, terminal: Terminal): Prom
   });
   const result = { signed_out: true };
   if (deleted === undefined || 'key' in deleted) {
-    return printResult(terminal, json, result, () => describeDeletion(deleted));
+    return printResult(terminal, result, () => describeDeletion(deleted));
   }
   await endAccess(deleted).catch((error: Error) => {
     const advice = `To end it, disconnect it on this page: ${deleted.url}${APPLICATIONS_PAGE}`;
     const detail = `Signed out on this machine, but the access of this program could not be ended. ${error.message} ${advice}`;
     throw new CommandError(EXIT.temporary, 'not_revoked', detail);
   });
-  printResult(terminal, json, result, () => 'Signed out. This program has no access to your account anymore.');
+  printResult(terminal, result, () => 'Signed out. This program has no access to your account anymore.');
 }
 
 /** Says what remains valid after a deletion that has ended nothing at the service. */

@@ -3,7 +3,7 @@ import type { WebhookEndpoint } from '@genmeter/client';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ForwardResult, forwardEvent } from '../forwardEvent.ts';
 import { withExamples, withoutArguments } from '../help.ts';
-import { formatList, printResult, toLine, withJson } from '../output.ts';
+import { formatList, printResult, toLine } from '../output.ts';
 import { openClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { watchEndings } from '../watchEndings.ts';
@@ -15,17 +15,16 @@ interface ListenOptions {
   forwardTo: URL;
   secret?: string;
   interval: number;
-  json?: boolean;
 }
 
 export function addWebhookCommands(program: Command, terminal: Terminal): void {
   const webhooks = program.command('webhooks').description('webhook endpoints, and a local receiver');
 
   const list = withoutArguments(webhooks.command('list', { isDefault: true }).description('list webhook endpoints'));
-  withExamples(withJson(list), 'webhooks list', 'webhooks list --json').action(async ({ json }: { json?: boolean }) => {
+  withExamples(list, 'webhooks list', 'webhooks list --json').action(async () => {
     const found: WebhookEndpoint[] = [];
     for await (const endpoint of openClient(terminal).webhooks.list({ signal: terminal.signal })) found.push(endpoint);
-    printResult(terminal, json, found, () =>
+    printResult(terminal, found, () =>
       formatList(
         'webhook endpoints',
         ['UUID', 'STATE', 'URL', 'EVENTS'],
@@ -50,7 +49,7 @@ export function addWebhookCommands(program: Command, terminal: Terminal): void {
     'webhooks listen --forward-to http://localhost:4000/webhooks',
     'webhooks listen --forward-to http://localhost:4000/webhooks --interval 10 --json',
   );
-  withJson(listen).action((options: ListenOptions) => listenForEndings(options, terminal));
+  listen.action((options: ListenOptions) => listenForEndings(options, terminal));
 }
 
 function parseUrl(text: string): URL {
@@ -69,15 +68,12 @@ function parseInterval(text: string): number {
   throw new InvalidArgumentError('Write 1 to 60 seconds.');
 }
 
-async function listenForEndings(
-  { forwardTo, secret, interval, json }: ListenOptions,
-  terminal: Terminal,
-): Promise<void> {
+async function listenForEndings({ forwardTo, secret, interval }: ListenOptions, terminal: Terminal): Promise<void> {
   const client = openClient(terminal);
-  const { signal } = terminal;
+  const { signal, isJson } = terminal;
   const key = secret ?? `whsec_${randomBytes(32).toString('base64')}`;
   const onReady = () => {
-    if (json === true) terminal.print(JSON.stringify({ ready: true, secret: key, forward_to: forwardTo.href }));
+    if (isJson) terminal.print(JSON.stringify({ ready: true, secret: key, forward_to: forwardTo.href }));
     else terminal.print(`Ready. Messages to ${forwardTo.href} are signed with ${key}`);
   };
   const endings = watchEndings(client, {
@@ -88,7 +84,7 @@ async function listenForEndings(
   });
   for await (const generation of endings) {
     const result = await forwardEvent(generation, forwardTo, key, signal);
-    terminal.print(json === true ? JSON.stringify(result) : formatForwardResult(result));
+    terminal.print(isJson ? JSON.stringify(result) : formatForwardResult(result));
   }
 }
 

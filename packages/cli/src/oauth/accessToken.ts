@@ -11,8 +11,6 @@ import { OAuthError, refresh } from './server.ts';
 
 /** Time before the expiry at which a token is replaced, so that it is valid when the request arrives. */
 const EXPIRY_MARGIN_MS = 60_000;
-/** Rejections that are final: the access has ended, or the registration of this program was deleted. */
-const ENDED_CODES = ['invalid_grant', 'invalid_client'];
 
 /**
  * Creates a function that returns a valid access token of the stored sign-in, refreshed if necessary. The file is read
@@ -65,7 +63,7 @@ function readTokens(env: Terminal['env'], url: string): Tokens {
 
 function toCommandError(error: unknown): never {
   if (!(error instanceof OAuthError)) throw error;
-  if (ENDED_CODES.includes(error.code)) {
+  if (error.code === 'invalid_grant') {
     const detail = `The sign-in has ended. ${error.message} Run genmeter login.`;
     throw new CommandError(EXIT.notSignedIn, 'not_signed_in', detail);
   }

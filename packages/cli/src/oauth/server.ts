@@ -1,7 +1,9 @@
-import { hostname } from 'node:os';
 import { type ErrorCode, GenmeterError } from '@genmeter/client';
 import type { Tokens } from '../credentials.ts';
 import { CommandError, EXIT } from '../terminal.ts';
+
+/** Client that every service knows as its command line. */
+export const CLIENT_ID = 'genmeter-cli';
 
 /** Path of the loopback address to which the browser returns. The service ignores its port (RFC 8252). */
 export const REDIRECT_PATH = '/callback';
@@ -16,7 +18,6 @@ export interface AuthorizationServer {
   resource: string;
   authorizationEndpoint: string;
   tokenEndpoint: string;
-  registrationEndpoint: string;
   revocationEndpoint: string;
 }
 
@@ -57,7 +58,6 @@ export async function discover(url: string): Promise<AuthorizationServer> {
     resource: name,
     authorizationEndpoint: readEndpoint('authorization_endpoint'),
     tokenEndpoint: readEndpoint('token_endpoint'),
-    registrationEndpoint: readEndpoint('registration_endpoint'),
     revocationEndpoint: readEndpoint('revocation_endpoint'),
   };
 }
@@ -95,53 +95,24 @@ function unavailableError(url: string): CommandError {
   return new CommandError(EXIT.failure, 'sign_in_unavailable', detail);
 }
 
-/** Registers this program (RFC 7591). @returns its client id. */
-export async function register({ registrationEndpoint }: AuthorizationServer): Promise<string> {
-  const metadata = {
-    client_name: `genmeter command line on ${hostname()}`.slice(0, 100),
-    redirect_uris: [`http://127.0.0.1${REDIRECT_PATH}`],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-    application_type: 'native',
-  };
-  const headers = { 'content-type': 'application/json' };
-  return readText(
-    await send(registrationEndpoint, { method: 'POST', headers, body: JSON.stringify(metadata) }),
-    'client_id',
-  );
-}
-
-/** Returns whether a registration still exists: only then the server accepts a revocation, of whatever token. */
-export async function isRegistered({ revocationEndpoint }: AuthorizationServer, clientId: string): Promise<boolean> {
-  try {
-    await postForm(revocationEndpoint, { client_id: clientId, token: 'none' });
-    return true;
-  } catch (error) {
-    if (error instanceof OAuthError) return false;
-    throw error;
-  }
-}
-
 interface CodeExchange {
-  clientId: string;
   code: string;
   verifier: string;
   redirectUri: string;
 }
 
 export async function exchangeCode(server: AuthorizationServer, exchange: CodeExchange): Promise<Tokens> {
-  const { clientId, code, verifier, redirectUri } = exchange;
+  const { code, verifier, redirectUri } = exchange;
   const { tokenEndpoint, revocationEndpoint, resource } = server;
   const issued = await postForm(tokenEndpoint, {
     grant_type: 'authorization_code',
-    client_id: clientId,
+    client_id: CLIENT_ID,
     code,
     code_verifier: verifier,
     redirect_uri: redirectUri,
     resource,
   });
-  return { clientId, tokenEndpoint, revocationEndpoint, ...readTokens(issued) };
+  return { tokenEndpoint, revocationEndpoint, ...readTokens(issued) };
 }
 
 /**
@@ -151,19 +122,18 @@ export async function exchangeCode(server: AuthorizationServer, exchange: CodeEx
  * @throws OAuthError if the token is no longer valid, or the server rejects the request.
  */
 export async function refresh(tokens: Tokens, serviceUrl: string): Promise<Tokens> {
-  const { clientId, refreshToken } = tokens;
   const fields = {
     grant_type: 'refresh_token',
-    client_id: clientId,
-    refresh_token: refreshToken,
+    client_id: CLIENT_ID,
+    refresh_token: tokens.refreshToken,
     resource: getResource(serviceUrl),
   };
   return { ...tokens, ...readTokens(await postForm(tokens.tokenEndpoint, fields)) };
 }
 
 /** Ends the access of tokens (RFC 7009). */
-export async function revoke({ revocationEndpoint, clientId, refreshToken }: Tokens): Promise<void> {
-  await postForm(revocationEndpoint, { client_id: clientId, token: refreshToken, token_type_hint: 'refresh_token' });
+export async function revoke({ revocationEndpoint, refreshToken }: Tokens): Promise<void> {
+  await postForm(revocationEndpoint, { client_id: CLIENT_ID, token: refreshToken, token_type_hint: 'refresh_token' });
 }
 
 function readTokens(issued: Record<string, unknown>): Pick<Tokens, 'accessToken' | 'expiresAt' | 'refreshToken'> {

@@ -2,13 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Tokens } from '../credentials.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 import { openLoopback } from './loopback.ts';
-import { discover, exchangeCode, isRegistered, OAuthError, register } from './server.ts';
+import { CLIENT_ID, discover, exchangeCode, OAuthError } from './server.ts';
 
 export interface SignInOptions {
   /** Address of the service. */
   url: string;
-  /** Registration of an earlier sign-in, which keeps the spending limit of this program. */
-  clientId: string | undefined;
   mayOpenBrowser: boolean;
   timeoutMs: number;
 }
@@ -26,12 +24,8 @@ export async function signIn(options: SignInOptions, terminal: Terminal): Promis
   }
 }
 
-async function requestApproval(
-  { url, clientId: known, mayOpenBrowser, timeoutMs }: SignInOptions,
-  terminal: Terminal,
-): Promise<Tokens> {
+async function requestApproval({ url, mayOpenBrowser, timeoutMs }: SignInOptions, terminal: Terminal): Promise<Tokens> {
   const server = await discover(url);
-  const clientId = known !== undefined && (await isRegistered(server, known)) ? known : await register(server);
   const [state, verifier] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
   const loopback = await openLoopback(state);
   try {
@@ -39,7 +33,7 @@ async function requestApproval(
     const address = new URL(server.authorizationEndpoint);
     const parameters = {
       response_type: 'code',
-      client_id: clientId,
+      client_id: CLIENT_ID,
       redirect_uri: redirectUri,
       scope: 'svc:read svc:write',
       state,
@@ -54,7 +48,7 @@ async function requestApproval(
     );
     if (mayOpenBrowser) terminal.openBrowser(href);
     const redirect = await loopback.waitForRedirect(timeoutMs, terminal.signal);
-    return await exchangeCode(server, { clientId, code: readCode(redirect, server.issuer), verifier, redirectUri });
+    return await exchangeCode(server, { code: readCode(redirect, server.issuer), verifier, redirectUri });
   } finally {
     loopback.close();
   }
