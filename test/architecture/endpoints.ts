@@ -158,6 +158,7 @@ const OWN_ENDPOINTS = `
   GET    /admin/accounts/:uuid/                    operator
   GET    /admin/accounts/:uuid/ledger/             operator
   GET    /admin/accounts/:uuid/generations/        operator
+  GET    /admin/accounts/:uuid/timeline/           operator
   GET    /admin/accounts/:uuid/adjust/             operator
   POST   /admin/accounts/:uuid/adjust/             operator
   GET    /admin/accounts/:uuid/suspend/            operator

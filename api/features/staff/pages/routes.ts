@@ -1,6 +1,7 @@
 import type { HttpRoute } from '../../../pipeline/route.ts';
 import * as staffAccount from './account/handler.tsx';
 import { showAccountSearch } from './accountSearch.tsx';
+import { showAccountTimeline } from './account/timeline.tsx';
 import * as accountActions from './actions/accountActions.tsx';
 import * as creditActions from './actions/creditActions.tsx';
 import * as generationActions from './actions/generationActions.tsx';
@@ -18,6 +19,7 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['GET',     '/admin/accounts/:uuid/',                          'page', 'session', 'account',   'none', staffAccount.showAccount, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/ledger/',                   'page', 'session', 'account',   'none', staffAccount.showAccountLedger, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/generations/',              'page', 'session', 'account',   'none', staffAccount.showAccountGenerations, { permission: 'viewAccounts' }],
+  ['GET',     '/admin/accounts/:uuid/timeline/',                 'page', 'session', 'account',   'none', showAccountTimeline, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/adjust/',                   'page', 'session', 'account',   'none', creditActions.adjustCredits.show, { permission: 'adjustCredits' }],
   ['POST',    '/admin/accounts/:uuid/adjust/',                   'page', 'session', 'account',   'form', creditActions.adjustCredits.submit, { permission: 'adjustCredits' }],
   ['GET',     '/admin/approvals/:uuid/approve/',                 'page', 'session', 'account',   'none', creditActions.approveAdjustment.show, { permission: 'adjustCredits' }],
