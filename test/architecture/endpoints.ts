@@ -154,6 +154,9 @@ const OWN_ENDPOINTS = `
   GET    /api/serving/                         public
   GET    /api/ready/                           public
   GET    /admin/                               operator
+  GET    /admin/incident/                          operator
+  GET    /admin/runbooks/                          operator
+  GET    /admin/runbooks/:alert/                   operator
   GET    /admin/accounts/                          operator
   GET    /admin/accounts/:uuid/                    operator
   GET    /admin/accounts/:uuid/ledger/             operator

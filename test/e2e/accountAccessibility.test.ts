@@ -185,6 +185,7 @@ describe('the accessibility of pages', () => {
       '/admin/accounts/',
       '/admin/accounts/?q=missing@example.com',
       '/admin/audit/',
+      '/admin/incident/',
       ...['', 'ledger/', 'generations/', 'timeline/', ...ACTIONS.map((name) => `${name}/`)].map(
         (name) => `${account}${name}`,
       ),

@@ -133,6 +133,7 @@ describe('the staff console in a real browser without scripts', () => {
       `${account}ledger/`,
       `${account}generations/`,
       `${account}timeline/`,
+      '/admin/incident/',
       '/admin/accounts/?q=none@example.com',
       '/admin/audit/',
     ]) {

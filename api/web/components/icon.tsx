@@ -23,6 +23,7 @@ import plug from 'lucide-static/dist/esm/icons/plug.mjs';
 import history from 'lucide-static/dist/esm/icons/receipt-text.mjs';
 import log from 'lucide-static/dist/esm/icons/scroll-text.mjs';
 import settings from 'lucide-static/dist/esm/icons/settings.mjs';
+import incident from 'lucide-static/dist/esm/icons/siren.mjs';
 import warning from 'lucide-static/dist/esm/icons/triangle-alert.mjs';
 import users from 'lucide-static/dist/esm/icons/users.mjs';
 import webhook from 'lucide-static/dist/esm/icons/webhook.mjs';
@@ -42,6 +43,7 @@ const ICONS = {
   history,
   house,
   images,
+  incident,
   key,
   log,
   menu,
