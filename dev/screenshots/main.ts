@@ -81,6 +81,7 @@ const STAFF_PATHS = [
   '/admin/audit/',
   '/admin/reports/',
   ...REPORTS.map((name) => `/admin/reports/${name}/`),
+  '/admin/design/',
 ];
 const VISITOR_PATHS = ['/', '/models/', '/pricing/', '/docs/', '/docs/webhooks/', '/sign-in', '/mcp', '/nothing'];
 const VIEWS = [

@@ -157,6 +157,7 @@ const OWN_ENDPOINTS = `
   GET    /admin/incident/                          operator
   GET    /admin/runbooks/                          operator
   GET    /admin/runbooks/:alert/                   operator
+  GET    /admin/design/                            operator
   GET    /admin/accounts/                          operator
   GET    /admin/accounts/:uuid/                    operator
   GET    /admin/accounts/:uuid/ledger/             operator

@@ -19,6 +19,7 @@ import queue from 'lucide-static/dist/esm/icons/list-todo.mjs';
 import signOut from 'lucide-static/dist/esm/icons/log-out.mjs';
 import menu from 'lucide-static/dist/esm/icons/menu.mjs';
 import play from 'lucide-static/dist/esm/icons/play.mjs';
+import design from 'lucide-static/dist/esm/icons/palette.mjs';
 import plug from 'lucide-static/dist/esm/icons/plug.mjs';
 import history from 'lucide-static/dist/esm/icons/receipt-text.mjs';
 import log from 'lucide-static/dist/esm/icons/scroll-text.mjs';
@@ -37,6 +38,7 @@ const ICONS = {
   clock,
   code,
   dashboard,
+  design,
   gift,
   good,
   handshake,
@@ -60,6 +62,8 @@ const ICONS = {
 };
 
 export type IconName = keyof typeof ICONS;
+
+export const ICON_NAMES = Object.keys(ICONS) as IconName[];
 
 /** Symbol of the set Lucide beside a text, which says the same: it has no name of its own. */
 export function Icon({ name }: { name: IconName }): VNode {

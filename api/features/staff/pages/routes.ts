@@ -8,6 +8,7 @@ import * as generationActions from './actions/generationActions.tsx';
 import { showAuditLog } from './audit.tsx';
 import { staffPage } from './dashboard.ts';
 import * as staffGeneration from './generation.tsx';
+import { showDesign } from './design/handler.tsx';
 import { showIncident } from './incident/handler.ts';
 import { queueBoard } from './queueBoard.ts';
 import * as reports from './reports/handler.ts';
@@ -20,6 +21,7 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['GET',     '/admin/incident/',                                'page', 'session', 'account',   'none', showIncident, { permission: 'viewDashboard' }],
   ['GET',     '/admin/runbooks/',                                'page', 'session', 'account',   'none', showRunbooks, { permission: 'viewDashboard' }],
   ['GET',     '/admin/runbooks/:alert/',                         'page', 'session', 'account',   'none', showRunbook, { permission: 'viewDashboard' }],
+  ['GET',     '/admin/design/',                                  'page', 'session', 'account',   'none', showDesign, { permission: 'viewDashboard' }],
   ['GET',     '/admin/accounts/',                                'page', 'session', 'account',   'none', showAccountSearch, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/',                          'page', 'session', 'account',   'none', staffAccount.showAccount, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/ledger/',                   'page', 'session', 'account',   'none', staffAccount.showAccountLedger, { permission: 'viewAccounts' }],
