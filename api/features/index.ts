@@ -85,10 +85,12 @@ export const FEATURES: readonly Feature[] = [
     pages: STAFF_PAGES,
     navigation: [
       { path: '/admin/', label: 'Dashboard', icon: 'dashboard', order: 10, permission: 'viewDashboard' },
+      { path: '/admin/incident/', label: 'Incident', icon: 'incident', order: 15, permission: 'viewDashboard' },
       { path: '/admin/accounts/', label: 'Accounts', icon: 'users', order: 20, permission: 'viewAccounts' },
       { path: '/admin/reports/', label: 'Reports', icon: 'report', order: 30, permission: 'viewReports' },
       { path: '/admin/queues', label: 'Queues', icon: 'queue', order: 40, permission: 'manageQueues' },
       { path: '/admin/audit/', label: 'Audit log', icon: 'log', order: 50, permission: 'viewAuditLog' },
+      { path: '/admin/design/', label: 'Design', icon: 'design', order: 60, permission: 'viewDashboard' },
     ],
   },
   SERVICE,

@@ -59,3 +59,20 @@ export function findAsset(name: string): Asset | undefined {
 export function getAssetPath(name: 'style.css' | 'account.js' | 'inter-latin.woff2'): string {
   return `/assets/${name}?v=${findAsset(name)?.version}`;
 }
+
+/** Values of a custom property of the stylesheet in both color schemes. Most are the same. */
+export interface Token {
+  name: string;
+  light: string;
+  dark: string;
+}
+
+/** Lists the custom properties of the stylesheet in their order, with the colors of the brand. */
+export function listTokens(): Token[] {
+  const style = String(findAsset('style.css')?.content);
+  const values = { light: new Map<string, string>(), dark: new Map<string, string>() };
+  for (const [, query = '', rules = ''] of style.matchAll(/(@media[^{]*dark[^{]*\{\s*)?:root\s*\{([^}]*)\}/g))
+    for (const [, name = '', value = ''] of rules.matchAll(/--([a-z-]+):\s*([^;}]+)/g))
+      values[query === '' ? 'light' : 'dark'].set(name, value.trim());
+  return [...values.light].map(([name, light]) => ({ name, light, dark: values.dark.get(name) ?? light }));
+}

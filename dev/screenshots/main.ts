@@ -74,11 +74,14 @@ const ACCOUNT_PATHS = ['/account/', ...NAMES.map((name) => `/account/${name}/`)]
 const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
 const STAFF_PATHS = [
   '/admin/',
+  '/admin/incident/',
+  '/admin/runbooks/GenmeterModelOffline/',
   '/admin/accounts/',
   '/admin/accounts/?q=grace@example.com',
   '/admin/audit/',
   '/admin/reports/',
   ...REPORTS.map((name) => `/admin/reports/${name}/`),
+  '/admin/design/',
 ];
 const VISITOR_PATHS = ['/', '/models/', '/pricing/', '/docs/', '/docs/webhooks/', '/sign-in', '/mcp', '/nothing'];
 const VIEWS = [
@@ -170,11 +173,12 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
     `${endpoint}delete/`,
   ];
   const unsubscribe = await receiveUnsubscribePath(sendAsStaff, folder, withPrompt(IMAGE, 0));
+  const account = new URL((await staff.request.get('/admin/accounts/?q=grace@example.com')).url()).pathname;
   const newcomer = await browser.newContext({ baseURL: baseUrl });
   await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });
   return [
     { name: 'customer', storageState: await staff.storageState(), paths: [...ACCOUNT_PATHS, ...resources] },
-    { name: 'staff', storageState: await staff.storageState(), paths: STAFF_PATHS },
+    { name: 'staff', storageState: await staff.storageState(), paths: [...STAFF_PATHS, `${account}timeline/`] },
     { name: 'new', storageState: await newcomer.storageState(), paths: ACCOUNT_PATHS },
     { name: 'visitor', paths: [...VISITOR_PATHS, unsubscribe] },
   ];

@@ -155,10 +155,15 @@ const OWN_ENDPOINTS = `
   GET    /api/serving/                         public
   GET    /api/ready/                           public
   GET    /admin/                               operator
+  GET    /admin/incident/                          operator
+  GET    /admin/runbooks/                          operator
+  GET    /admin/runbooks/:alert/                   operator
+  GET    /admin/design/                            operator
   GET    /admin/accounts/                          operator
   GET    /admin/accounts/:uuid/                    operator
   GET    /admin/accounts/:uuid/ledger/             operator
   GET    /admin/accounts/:uuid/generations/        operator
+  GET    /admin/accounts/:uuid/timeline/           operator
   GET    /admin/accounts/:uuid/adjust/             operator
   POST   /admin/accounts/:uuid/adjust/             operator
   GET    /admin/accounts/:uuid/suspend/            operator

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { findForm } from '../harness/httpBrowser.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -53,6 +54,31 @@ describe('staff actions', () => {
         50,
         'Goodwill credits: the outage of May',
       ]);
+    });
+
+    it('shows the new balance before it is posted, and is red only if it removes credits', async () => {
+      const preview = async (credits: string) => {
+        const fields: Record<string, string> = { ...(await console.readForm(`${account}adjust/`)), credits };
+        Object.assign(fields, { note: 'sorry', step: 'preview' });
+        return { fields, page: await console.send(`${account}adjust/`, fields) };
+      };
+      const balance = await customer.balance();
+      const { fields, page } = await preview('50');
+      expect([page.status, await customer.balance()]).to.deep.equal([200, balance]);
+      expect(page.text)
+        .to.include(`${formatCredits(balance)} → ${formatCredits(balance + 50)}`)
+        .and.to.include('<button type="submit" class="main">Add 50 credits</button>');
+      const { fields: confirmed } = findForm(page.text, `${account}adjust/`);
+      expect(confirmed)
+        .to.include({ credits: '50', note: 'sorry', request: fields['request'] })
+        .and.to.not.have.key('step');
+      expect((await console.send(`${account}adjust/`, confirmed)).headers.get('location')).to.equal(
+        `${account}?done=adjusted`,
+      );
+      expect(await customer.balance()).to.equal(balance + 50);
+      expect((await preview('-20')).page.text).to.include('class="main danger">Remove 20 credits<');
+      const tooMany = (await preview('-51')).page;
+      expect([tooMany.status, tooMany.text.includes('the account has 50')]).to.deep.equal([400, true]);
     });
 
     it('removes at most the top-up credits', async () => {

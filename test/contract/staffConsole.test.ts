@@ -8,23 +8,10 @@ import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts'
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
-const SECTIONS = [
-  'Profile',
-  'Credits',
-  'Plan',
-  'Ledger',
-  'Generations',
-  'Top-ups',
-  'Refunds',
-  'Invoices',
-  'Payment events',
-  'API keys',
-  'Sessions',
-  'Applications',
-  'Sign-in methods',
-  'Affiliate',
-  'Audit log',
-];
+const SECTIONS = ['Summary', 'Credits', 'Plan', 'Ledger', 'Generations', 'Payments', 'Access', 'Affiliate', 'Profile'];
+/** Parts of sections. Those that have no rows are one line. */
+const PARTS = ['Subscriptions', 'Plan history', 'Top-ups', 'Invoices', 'API keys', 'Sessions', 'Applications'];
+const EMPTY_PARTS = ['Unprocessed payment events', 'Sign-in methods'];
 
 /** Counts the rows of the table on a page. */
 const countRows = (html: string) => (html.match(/<tr>/g)?.length ?? 0) - 1;
@@ -147,7 +134,11 @@ describe('the staff console', () => {
       await customer.request('POST', '/api/affiliate/enroll/');
       const { status, text } = await console.visit(`/admin/accounts/${uuid}/`);
       expect(status).to.equal(200);
-      for (const title of SECTIONS) expect(text).to.match(new RegExp(`<h2 id="[a-z]+">${title}</h2>`));
+      for (const title of [...SECTIONS, 'Audit log'])
+        expect(text).to.match(new RegExp(`<h2 id="[a-z]+">${title}</h2>`));
+      for (const title of PARTS) expect(text).to.match(new RegExp(`<h3 id="[a-z-]+">${title}</h3>`));
+      for (const title of EMPTY_PARTS) expect(text).to.match(new RegExp(`>None: [^<]*${title}[^<]*\\.<`));
+      for (const [, id] of text.matchAll(/<a href="#([a-z]+)">/g)) expect(text).to.include(`id="${id}"`);
       expect(text)
         .to.include(customer.email)
         .and.to.include(customer.key.slice(0, 12))
@@ -175,6 +166,35 @@ describe('the staff console', () => {
         .and.to.include('Scopes: svc:read, svc:write.')
         .and.to.match(/0 of 70 credits a day are used; it resets on/);
       expect(text).to.not.include('limit_credits');
+    });
+
+    it('begins with the state, plan, balance, last success and last failures', async () => {
+      const owner = await service.createCustomer('pro');
+      const path = `/admin/accounts/${await findAccountUuid(service, owner)}/`;
+      const readSummary = async () => (await console.visit(path)).text.split('id="summary"')[1]?.split('</section>')[0];
+      expect(await readSummary())
+        .to.include('No generation yet.')
+        .and.to.include('1,100');
+      await owner.createImage();
+      await completeAllGenerations(service, owner);
+      const { uuid: failed } = await owner.createImage();
+      await owner.request('POST', `/api/generations/${failed}/cancel/`);
+      await service.sql(`UPDATE generations SET error_message = 'The model returned no output.' WHERE uuid = $1`, [
+        failed,
+      ]);
+      await service.sql(
+        `UPDATE subscriptions s SET status = 'past_due', past_due_since = '2026-11-20' FROM accounts a
+          WHERE a.id = s.account_id AND a.email = $1`,
+        [owner.email],
+      );
+      const summary = await readSummary();
+      await service.sql(`UPDATE subscriptions SET status = 'active', past_due_since = NULL WHERE status = 'past_due'`);
+      expect(summary)
+        .to.include('1 succeeded and 1 failed')
+        .and.to.include('The model returned no output.')
+        .and.to.include(`href="/admin/generations/${failed}/"`)
+        .and.to.include('payment failed since 20 November 2026')
+        .and.to.include('Last success');
     });
 
     it('lists refunds that are not completed as problems', async () => {

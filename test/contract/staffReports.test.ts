@@ -263,6 +263,19 @@ describe('reports for staff', () => {
       }
     });
 
+    it('show an arrow only where a figure has changed, and link the example of a failure', async () => {
+      const [, example] = /href="\/admin\/generations\/([0-9a-f-]{36})\/"/.exec((await visit('failures')).text) ?? [];
+      expect(generations.map(({ uuid }) => uuid)).to.include(example);
+      const { text } = await visit('margin');
+      expect(text).to.match(/[↑↓] [\d,.]+ %<span class="unseen">, [^<]+ before</);
+      expect(text).to.not.match(/no change|>– before/);
+    });
+
+    it('draw failures by upstream, and started and ended subscriptions, over the whole range', async () => {
+      expect((await visit('upstreams')).text).to.include('<svg role="img" aria-label="Failed generations by day"');
+      expect((await visit('churn')).text).to.include('<svg role="img" aria-label="Subscriptions started by day"');
+    });
+
     it('reject dates that are no range with a sentence and the form', async () => {
       const tomorrow = formatDay(new Date(Date.now() + 86_400_000));
       for (const [query, sentence] of [

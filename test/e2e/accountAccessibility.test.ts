@@ -185,7 +185,11 @@ describe('the accessibility of pages', () => {
       '/admin/accounts/',
       '/admin/accounts/?q=missing@example.com',
       '/admin/audit/',
-      ...['', 'ledger/', 'generations/', ...ACTIONS.map((name) => `${name}/`)].map((name) => `${account}${name}`),
+      '/admin/incident/',
+      '/admin/design/',
+      ...['', 'ledger/', 'generations/', 'timeline/', ...ACTIONS.map((name) => `${name}/`)].map(
+        (name) => `${account}${name}`,
+      ),
       generation,
       `${generation}refund/`,
       '/admin/reports/',

@@ -45,6 +45,7 @@ describe('the staff console in a real browser without scripts', () => {
       await page.keyboard.press('Tab');
     }
     await page.keyboard.press('Enter');
+    await pressEnterOn(page, page.getByRole('button', { name: 'Add 50 credits' }));
     await page.getByText('The credits are adjusted.').waitFor();
     expect(await page.title()).to.equal('Credits adjusted · genmeter');
     expect((await readAudit(service, customer)).map(({ action, reason }) => [action, reason])).to.deep.equal([
@@ -131,6 +132,9 @@ describe('the staff console in a real browser without scripts', () => {
       `${account}suspend/`,
       `${account}ledger/`,
       `${account}generations/`,
+      `${account}timeline/`,
+      '/admin/incident/',
+      '/admin/design/',
       '/admin/accounts/?q=none@example.com',
       '/admin/audit/',
     ]) {

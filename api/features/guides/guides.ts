@@ -19,18 +19,20 @@ const ROW = /^\| \[([^\]]+)\]\(([a-z-]+)\.md\) \| (.+) \|$/gm;
 // `npm run build` copies the folder next to the bundle.
 const BUNDLED = new URL('./docs/', import.meta.url);
 const FOLDER = existsSync(BUNDLED) ? BUNDLED : new URL('../../../docs/', import.meta.url);
-const read = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
+
+/** Reads a file of the documentation. */
+export const readDocument = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
 
 /** Lists the guides in the order of the index. Rendered once, when they are first opened. */
 export const listGuides = perService((): readonly Guide[] => {
-  const index = read('README.md').split(/^## /m);
+  const index = readDocument('README.md').split(/^## /m);
   const rows = GROUPS.flatMap((group) => [...(index.find((part) => part.startsWith(group)) ?? '').matchAll(ROW)]);
   const slugs = new Set(rows.map(([, , slug]) => slug as string));
   return rows.map(([, title = '', slug = '', summary = '']) => ({
     slug,
     title,
     summary: summary.replaceAll('`', '').replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1'),
-    ...renderGuide(read(`${slug}.md`), slugs),
+    ...renderGuide(readDocument(`${slug}.md`), slugs),
   }));
 });
 

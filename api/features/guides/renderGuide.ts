@@ -29,8 +29,9 @@ const PLACEHOLDERS = /http:\/\/localhost:3000|https:\/\/(?:\$HOST|genmeter\.exam
 /**
  * Renders a page of the documentation, with the address of this service. Its first heading is left to the page.
  * @param slugs of the pages that links may lead to. The text of other links stays.
+ * @param folder path below which the pages are.
  */
-export function renderGuide(markdown: string, slugs: ReadonlySet<string>): RenderedGuide {
+export function renderGuide(markdown: string, slugs: ReadonlySet<string>, folder = '/docs/'): RenderedGuide {
   const sections: Section[] = [];
   const marked = new Marked({
     renderer: {
@@ -41,7 +42,7 @@ export function renderGuide(markdown: string, slugs: ReadonlySet<string>): Rende
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
-        const address = resolveLink(href, slugs);
+        const address = resolveLink(href, slugs, folder);
         return address === null ? text : `<a href="${address}">${text}</a>`;
       },
       code: ({ text, lang }) => `<pre tabindex="0"><code>${highlight(text, lang)}</code></pre>\n`,
@@ -72,11 +73,11 @@ function highlight(text: string, lang: string | undefined): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** Returns the address of a link on the service; null if it leads to a page that is not for customers. */
-function resolveLink(href: string, slugs: ReadonlySet<string>): string | null {
+/** Returns the address of a link on the service; null if it leads to a page that is not among them. */
+function resolveLink(href: string, slugs: ReadonlySet<string>, folder: string): string | null {
   if (/^(https?:|mailto:|#|\/)/.test(href)) return href;
-  const [, slug = '', fragment = ''] = /^([a-z-]+)\.md(#.*)?$/.exec(href) ?? [];
-  if (slugs.has(slug)) return `/docs/${slug}/${fragment}`;
+  const [, slug = '', fragment = ''] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  if (slugs.has(slug)) return `${folder}${slug}/${fragment}`;
   return href === 'openapi.json' ? '/api/openapi.json' : null;
 }
 

@@ -16,6 +16,8 @@ export interface Confirmation {
   consequences: ComponentChildren;
   /** Label of the button that confirms. */
   button: string;
+  /** True if the action takes nothing away, so that its button is not red. */
+  isHarmless?: boolean;
   /** Page to return to without the action, and with an action of staff. */
   returnPath: string;
   /** Label of the link that returns without the action. Default: Cancel. */
@@ -59,8 +61,10 @@ function sendConfirmationPage(ctx: Context, confirmation: Confirmation): void {
   sendPage(ctx, { title: question, body, isNarrow: true });
 }
 
-interface ConfirmationFormProps extends Pick<Confirmation, 'button' | 'returnPath' | 'cancelLabel'> {
+interface ConfirmationFormProps extends Pick<Confirmation, 'button' | 'isHarmless' | 'returnPath' | 'cancelLabel'> {
   ctx: Context;
+  /** Value of the field `step` that the button sends, of a form that is not the last one. */
+  step?: string | undefined;
   /** Idempotency key of an action that must not be repeated. A form that was not accepted keeps it. */
   request?: string | undefined;
   /** Fields of the form. */
@@ -68,13 +72,14 @@ interface ConfirmationFormProps extends Pick<Confirmation, 'button' | 'returnPat
 }
 
 export function ConfirmationForm(props: ConfirmationFormProps): VNode {
-  const { ctx, request = randomUUID(), children, button, returnPath, cancelLabel = t.cancel() } = props;
+  const { ctx, step, request = randomUUID(), children, button, returnPath, cancelLabel = t.cancel() } = props;
+  const tone = props.isHarmless === true ? 'main' : 'main danger';
   return (
     <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
       <input type="hidden" name="request" value={request} />
       {children}
       <div class="buttons">
-        <button type="submit" class="main danger">
+        <button type="submit" class={tone} name={step === undefined ? undefined : 'step'} value={step}>
           {button}
         </button>
         <a class="button" href={returnPath}>

@@ -19,10 +19,12 @@ import queue from 'lucide-static/dist/esm/icons/list-todo.mjs';
 import signOut from 'lucide-static/dist/esm/icons/log-out.mjs';
 import menu from 'lucide-static/dist/esm/icons/menu.mjs';
 import play from 'lucide-static/dist/esm/icons/play.mjs';
+import design from 'lucide-static/dist/esm/icons/palette.mjs';
 import plug from 'lucide-static/dist/esm/icons/plug.mjs';
 import history from 'lucide-static/dist/esm/icons/receipt-text.mjs';
 import log from 'lucide-static/dist/esm/icons/scroll-text.mjs';
 import settings from 'lucide-static/dist/esm/icons/settings.mjs';
+import incident from 'lucide-static/dist/esm/icons/siren.mjs';
 import warning from 'lucide-static/dist/esm/icons/triangle-alert.mjs';
 import users from 'lucide-static/dist/esm/icons/users.mjs';
 import webhook from 'lucide-static/dist/esm/icons/webhook.mjs';
@@ -36,12 +38,14 @@ const ICONS = {
   clock,
   code,
   dashboard,
+  design,
   gift,
   good,
   handshake,
   history,
   house,
   images,
+  incident,
   key,
   log,
   menu,
@@ -58,6 +62,8 @@ const ICONS = {
 };
 
 export type IconName = keyof typeof ICONS;
+
+export const ICON_NAMES = Object.keys(ICONS) as IconName[];
 
 /** Symbol of the set Lucide beside a text, which says the same: it has no name of its own. */
 export function Icon({ name }: { name: IconName }): VNode {

@@ -67,14 +67,23 @@ async function measureQueues(): Promise<void> {
 
 async function measureRows(): Promise<void> {
   const at = now();
-  for (const { source, rows, oldest } of await runStatement<{ source: string; rows: number; oldest: Date | null }>(
-    BACKLOG_ROWS,
-    { now: at },
-  )) {
+  for (const { source, rows, oldest } of await readBacklog()) {
     backlogRows.set({ of: source }, rows);
     backlogOldestSeconds.set(
       { of: source },
       oldest === null ? 0 : Math.max(0, (at.getTime() - oldest.getTime()) / 1_000),
     );
   }
+}
+
+/** Pending rows of a source. */
+export interface Backlog {
+  source: 'generations' | 'payment_events' | 'outbox_events' | 'webhook_endpoints' | 'commits';
+  rows: number;
+  /** When the oldest became due; null if there are none. */
+  oldest: Date | null;
+}
+
+export function readBacklog(): Promise<Backlog[]> {
+  return runStatement<Backlog>(BACKLOG_ROWS, { now: now() });
 }

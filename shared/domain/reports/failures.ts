@@ -93,7 +93,7 @@ async function buildFailureTables(range: ReportRange): Promise<ReportTable[]> {
       ],
       details: [
         { key: 'last_failed_at', label: 'Last failure (UTC)' },
-        { key: 'example_generation', label: 'Example generation' },
+        { key: 'example_generation', label: 'Example', isGeneration: true },
       ],
       rows: byReason,
       total: { ...addShare(totalRow(failures, 3, compute)), details: ['', ''] },

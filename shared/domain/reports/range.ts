@@ -60,3 +60,32 @@ function startOfDay(day: string): Date {
 function rangeError(field: string, detail: string): ServiceError {
   return new ServiceError('validation_error', detail, { field });
 }
+
+/** Unit of the series of a report. */
+export type Step = 'hour' | 'day' | 'week';
+
+/** Chooses the unit of a series, so that it stays short enough to read. Prepared statements take it as a parameter. */
+export function chooseStep({ since, until }: ReportRange): Step {
+  const days = (until.getTime() - since.getTime()) / DAY_MS;
+  if (days <= 2) return 'hour';
+  return days <= 45 ? 'day' : 'week';
+}
+
+/** SQL for the start of the hour, day or week of a column, as text: the parameter `step` names the unit. */
+export const writeStart = (column: string): string =>
+  `to_char(date_trunc(:step, ${column} AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI')`;
+
+/** Formats the text of {@link writeStart} for a row or a bar. */
+export function formatStart(start: string, step: Step): string {
+  return step === 'hour' ? start : start.slice(0, 10);
+}
+
+/** Lists the starts of all hours, days or weeks of a range that have begun. Weeks begin on Monday, as in Postgres. */
+export function listStarts({ since, until }: ReportRange, step: Step): string[] {
+  const stepMs = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS }[step];
+  const first = step === 'week' ? addMilliseconds(since, -((since.getUTCDay() + 6) % 7) * DAY_MS) : since;
+  const starts: string[] = [];
+  for (let start = first; start < until && start <= now(); start = addMilliseconds(start, stepMs))
+    starts.push(start.toISOString().slice(0, 16).replace('T', ' '));
+  return starts;
+}

@@ -15,6 +15,22 @@ export interface Measure extends Column {
   isCompared?: false;
 }
 
+/** A text column beside the measures. */
+export interface Detail extends Column {
+  /** True if its texts are uuids of generations, which the page links. */
+  isGeneration?: true;
+}
+
+/** A series over time. */
+export interface ReportChart {
+  title: string;
+  unit: Unit;
+  /** Start of each hour, day or week. */
+  labels: readonly string[];
+  /** Stacked. Each has a value for each label. */
+  series: readonly { name: string; values: readonly number[] }[];
+}
+
 /** A figure with that of the previous period. null: unknown, such as a share of nothing. */
 export interface Amount {
   value: number | null;
@@ -37,7 +53,9 @@ export interface ReportTable {
   note: string;
   dimensions: readonly Column[];
   measures: readonly Measure[];
-  details?: readonly Column[];
+  details?: readonly Detail[];
+  /** Shown above the rows. */
+  charts?: readonly ReportChart[];
   rows: readonly ReportRow[];
   /** Computed from all rows together, so that its shares are right. */
   total?: ReportRow;

@@ -1,13 +1,14 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { DAY_MS } from '../../spec/durations.ts';
 import { UpstreamHealth } from '../../tables/UpstreamHealth.ts';
 import { describeUpstream, getModelName } from './labels.ts';
+import { chooseStep, formatStart, listStarts, type Step, writeStart } from './range.ts';
 import {
   groupRows,
   type Measure,
   type PeriodRow,
   percent,
+  type ReportChart,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
@@ -40,7 +41,7 @@ interface UpstreamSum extends PeriodRow {
 const READ_UPSTREAM_SUMS = prepared(
   'read_upstream_sums',
   `SELECT hour >= :since AS is_current,
-          to_char(date_trunc(:step, hour AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI') AS time, model, upstream,
+          ${writeStart('hour')} AS time, model, upstream,
           cast(sum(generations) AS float8) AS generations, cast(sum(succeeded) AS float8) AS succeeded,
           cast(sum(failed) AS float8) AS failed, cast(sum(canceled) AS float8) AS canceled,
           cast(sum(timed) AS float8) AS timed,
@@ -99,11 +100,7 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
     UpstreamHealth.query().orderBy(['model', 'position']),
   ]);
   const current = sums.filter(({ is_current: isCurrent }) => isCurrent);
-  const series = groupRows(
-    current,
-    (row) => [step === 'hour' ? row.time : row.time.slice(0, 10), ...toLabels(row)],
-    computeHealth,
-  );
+  const series = groupRows(current, (row) => [formatStart(row.time, step), ...toLabels(row)], computeHealth);
   return [
     {
       key: 'upstreams',
@@ -120,6 +117,7 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
       note: `Each ${step} in UTC, the latest first.`,
       dimensions: [{ key: 'time', label: `Start of the ${step}` }, ...UPSTREAM_DIMENSIONS],
       measures: MEASURES.map((measure) => ({ ...measure, isCompared: false as const })),
+      charts: [chartFailures(current, range, step)],
       rows: series.toSorted((a, b) => b.labels.join().localeCompare(a.labels.join())),
     },
     {
@@ -141,11 +139,39 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
   ];
 }
 
-/** Keeps the series short enough to read. Prepared statements take it as a parameter. */
-function chooseStep({ since, until }: ReportRange): 'hour' | 'day' | 'week' {
-  const days = (until.getTime() - since.getTime()) / DAY_MS;
-  if (days <= 2) return 'hour';
-  return days <= 45 ? 'day' : 'week';
+/** Upstreams that have a color each; the others share one. */
+const UPSTREAMS_CHARTED = 3;
+
+/** Draws the failed generations of each upstream, those with the most failures first. */
+function chartFailures(sums: UpstreamSum[], range: ReportRange, step: Step): ReportChart {
+  const failures = (name: string) =>
+    sumBy(
+      sums.filter(({ upstream }) => upstream === name),
+      ({ failed }) => failed,
+    );
+  const names = [...new Set(sums.map(({ upstream }) => upstream))]
+    .filter((name) => failures(name) > 0)
+    .toSorted((a, b) => failures(b) - failures(a));
+  const [charted, others] = [names.slice(0, UPSTREAMS_CHARTED), names.slice(UPSTREAMS_CHARTED)];
+  const starts = listStarts(range, step);
+  const toSeries = (name: string, members: string[]) => ({
+    name,
+    values: starts.map((start) =>
+      sumBy(
+        sums.filter(({ time, upstream }) => time === start && members.includes(upstream)),
+        ({ failed }) => failed,
+      ),
+    ),
+  });
+  return {
+    title: `Failed generations by ${step}`,
+    unit: 'count',
+    labels: starts.map((start) => formatStart(start, step)),
+    series: [
+      ...charted.map((name) => toSeries(describeUpstream(name), [name])),
+      ...(others.length === 0 ? [] : [toSeries('Other upstreams', others)]),
+    ],
+  };
 }
 
 const toLabels = ({ upstream, model }: UpstreamSum) => [describeUpstream(upstream), getModelName(model)];

@@ -25,6 +25,8 @@ import { listGenerationsForStaff, type StaffGenerationPage } from './generations
 
 /** Latest rows of each list on the account page of staff. */
 const ROWS_SHOWN = 10;
+/** Latest generations, among which the last success and the last failures are found. */
+const GENERATIONS_READ = 100;
 
 /** An event of the payment processor that concerns the account and is not processed. */
 export type UnprocessedEvent = Pick<
@@ -74,7 +76,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
       getSubscriptionOverview(account),
       Subscription.query().where({ account_id: id }).orderBy('id', 'desc').limit(ROWS_SHOWN),
       listLastLedgerEntries(account, ROWS_SHOWN),
-      listGenerationsForStaff(id, undefined, ROWS_SHOWN),
+      listGenerationsForStaff(id, undefined, GENERATIONS_READ),
       listRecentTopups(id, ROWS_SHOWN),
       listTopupRefunds(id),
       OwedRefund.query().where({ account_id: id }).orderBy('created_at', 'desc').limit(ROWS_SHOWN),

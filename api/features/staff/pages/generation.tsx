@@ -65,13 +65,18 @@ async function renderGeneration(
         Account: <a href={getAccountPath(account)}>{account.email}</a>
         {generation.is_test ? ', test mode' : ''}
       </p>
-      <Section id="state" title="State">
+      <Section
+        id="state"
+        title="State"
+        actions={
+          <Actions
+            ctx={ctx}
+            path={getGenerationPath(generation)}
+            actions={account.erased_at === null ? listActions(generation) : []}
+          />
+        }
+      >
         <GenerationFacts generation={generation} />
-        <Actions
-          ctx={ctx}
-          path={getGenerationPath(generation)}
-          actions={account.erased_at === null ? listActions(generation) : []}
-        />
       </Section>
       {content === undefined ? null : <ContentSection content={content} />}
       {content === undefined && generation.deleted_at === null && mayUse(ctx, 'viewContent') ? (

@@ -1,23 +1,32 @@
 import type { HttpRoute } from '../../../pipeline/route.ts';
 import * as staffAccount from './account/handler.tsx';
 import { showAccountSearch } from './accountSearch.tsx';
+import { showAccountTimeline } from './account/timeline.tsx';
 import * as accountActions from './actions/accountActions.tsx';
 import * as creditActions from './actions/creditActions.tsx';
 import * as generationActions from './actions/generationActions.tsx';
 import { showAuditLog } from './audit.tsx';
 import { staffPage } from './dashboard.ts';
 import * as staffGeneration from './generation.tsx';
+import { showDesign } from './design/handler.tsx';
+import { showIncident } from './incident/handler.ts';
 import { queueBoard } from './queueBoard.ts';
 import * as reports from './reports/handler.ts';
+import { showRunbook, showRunbooks } from './runbook.tsx';
 
 /** Pages and scripts of the staff console, each with the permission that it requires. */
 // biome-ignore format: aligned columns.
 export const STAFF_PAGES: readonly HttpRoute[] = [
   ['GET',     '/admin/',                                         'page', 'session', 'account',   'none', staffPage, { permission: 'viewDashboard' }],
+  ['GET',     '/admin/incident/',                                'page', 'session', 'account',   'none', showIncident, { permission: 'viewDashboard' }],
+  ['GET',     '/admin/runbooks/',                                'page', 'session', 'account',   'none', showRunbooks, { permission: 'viewDashboard' }],
+  ['GET',     '/admin/runbooks/:alert/',                         'page', 'session', 'account',   'none', showRunbook, { permission: 'viewDashboard' }],
+  ['GET',     '/admin/design/',                                  'page', 'session', 'account',   'none', showDesign, { permission: 'viewDashboard' }],
   ['GET',     '/admin/accounts/',                                'page', 'session', 'account',   'none', showAccountSearch, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/',                          'page', 'session', 'account',   'none', staffAccount.showAccount, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/ledger/',                   'page', 'session', 'account',   'none', staffAccount.showAccountLedger, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/generations/',              'page', 'session', 'account',   'none', staffAccount.showAccountGenerations, { permission: 'viewAccounts' }],
+  ['GET',     '/admin/accounts/:uuid/timeline/',                 'page', 'session', 'account',   'none', showAccountTimeline, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/adjust/',                   'page', 'session', 'account',   'none', creditActions.adjustCredits.show, { permission: 'adjustCredits' }],
   ['POST',    '/admin/accounts/:uuid/adjust/',                   'page', 'session', 'account',   'form', creditActions.adjustCredits.submit, { permission: 'adjustCredits' }],
   ['GET',     '/admin/approvals/:uuid/approve/',                 'page', 'session', 'account',   'none', creditActions.approveAdjustment.show, { permission: 'adjustCredits' }],

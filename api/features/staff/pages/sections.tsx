@@ -14,12 +14,53 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
-/** Card of a page, with its heading. */
-export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }): VNode {
+interface SectionProps {
+  id: string;
+  title: string;
+  /** Links beside the heading. */
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** Card of a page, with its heading and the actions on its subject. */
+export function Section({ id, title, actions, children }: SectionProps): VNode {
   return (
     <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+      {actions == null ? (
+        <h2 id={id}>{title}</h2>
+      ) : (
+        <div class="heading">
+          <h2 id={id}>{title}</h2>
+          {actions}
+        </div>
+      )}
       {children}
     </section>
+  );
+}
+
+/** Part of a card, with a heading of its own. */
+export interface Part {
+  id: string;
+  title: string;
+  isEmpty: boolean;
+  content: ComponentChildren;
+}
+
+/** Parts of a card. Those that are empty are one line at its end. */
+export function Parts({ parts }: { parts: readonly Part[] }): VNode {
+  const empty = parts.filter(({ isEmpty }) => isEmpty).map(({ title }) => title);
+  return (
+    <>
+      {parts
+        .filter(({ isEmpty }) => !isEmpty)
+        .map(({ id, title, content }) => (
+          <div class="part">
+            <h3 id={id}>{title}</h3>
+            {content}
+          </div>
+        ))}
+      {empty.length === 0 ? null : <p class="quiet part">None: {empty.join(', ')}.</p>}
+    </>
   );
 }

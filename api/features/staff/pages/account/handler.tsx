@@ -14,13 +14,15 @@ import { ApprovalTable } from '../approvalTable.tsx';
 import { AuditTable } from '../auditTable.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Section } from '../sections.tsx';
-import { AccessSections } from './access.tsx';
+import { AccessSection, AffiliateSection } from './access.tsx';
 import { GenerationTable, LedgerTable } from './history.tsx';
-import { PaymentSections } from './payments.tsx';
-import { ProfileSections } from './profile.tsx';
+import { PaymentSection } from './payments.tsx';
+import { CreditsSection, PlanSection, ProfileSection } from './profile.tsx';
+import { SummarySection } from './summary.tsx';
 
-/** Audit entries on the account page. */
+/** Rows on the account page. */
 const AUDIT_ENTRIES_SHOWN = 10;
+const GENERATIONS_SHOWN = 10;
 
 const OUTCOMES = {
   suspended: ['Account suspended', 'The account is suspended.'],
@@ -48,14 +50,40 @@ export async function showAccount(ctx: Context): Promise<void> {
     mayViewAuditLog ? listAuditEntries({ accountId: account.id, limit: AUDIT_ENTRIES_SHOWN }) : undefined,
   ]);
   const path = getAccountPath(account);
+  const { affiliate, issues } = overview;
+  const sections: [string, string][] = [
+    ['credits', 'Credits'],
+    ['profile', 'Profile'],
+    ['plan', 'Plan'],
+    ['ledger', 'Ledger'],
+    ['generations', 'Generations'],
+    ['payments', 'Payments'],
+    ['access', 'Access'],
+    ...(affiliate === null ? [] : ([['affiliate', 'Affiliate']] as [string, string][])),
+    ...(audit === undefined ? [] : ([['audit', 'Audit log']] as [string, string][])),
+  ];
   const children = (
     <>
+      <SummarySection overview={overview} ctx={ctx} sections={sections} />
+      {issues.length === 0 ? null : (
+        <Section id="problems" title="Problems">
+          <ul class="plain">
+            {issues.map((issue) => (
+              <li>{issue}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
       {approvals.length === 0 ? null : (
         <Section id="approvals" title="Adjustments to approve">
           <ApprovalTable approvals={approvals} ctx={ctx} />
         </Section>
       )}
-      <ProfileSections overview={overview} ctx={ctx} />
+      <div class="columns">
+        <CreditsSection overview={overview} ctx={ctx} />
+        <ProfileSection overview={overview} ctx={ctx} />
+      </div>
+      <PlanSection overview={overview} ctx={ctx} />
       <Section id="ledger" title="Ledger">
         <LedgerTable entries={overview.ledger} />
         <p class="apart">
@@ -63,7 +91,7 @@ export async function showAccount(ctx: Context): Promise<void> {
         </p>
       </Section>
       <Section id="generations" title="Generations">
-        <GenerationTable generations={overview.generations.items} />
+        <GenerationTable generations={overview.generations.items.slice(0, GENERATIONS_SHOWN)} />
         <p class="apart">
           <a href={`${path}generations/`}>All generations</a>
           <span class="quiet">
@@ -72,8 +100,9 @@ export async function showAccount(ctx: Context): Promise<void> {
           </span>
         </p>
       </Section>
-      <PaymentSections overview={overview} ctx={ctx} />
-      <AccessSections overview={overview} ctx={ctx} />
+      <PaymentSection overview={overview} ctx={ctx} />
+      <AccessSection overview={overview} ctx={ctx} />
+      <AffiliateSection overview={overview} ctx={ctx} />
       {audit === undefined ? null : (
         <Section id="audit" title="Audit log">
           <AuditTable items={audit.items} />

@@ -7,12 +7,13 @@ import { formatMoney, formatNumber, formatUsd } from '../../../../web/components
 import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { Table } from '../../../../web/components/table.tsx';
-import { Section } from '../sections.tsx';
+import { Parts, Section } from '../sections.tsx';
 import type { SectionProps } from './profile.tsx';
 
 /** Top-ups, refunds, invoices, and events of the payment processor that are not processed. */
-export function PaymentSections({ overview, ctx }: SectionProps): VNode {
-  const { topups, topupRefunds } = overview;
+export function PaymentSection({ overview, ctx }: SectionProps): VNode {
+  const { topups, topupRefunds, invoices, events } = overview;
+  const refunds = listRefunds(overview);
   const mayRefund = mayUse(ctx, 'refundTopups');
   const requested = new Set(topupRefunds.map(({ topup_uuid: uuid }) => uuid));
   const renderAction = (topup: Topup) =>
@@ -23,92 +24,87 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
     ) : (
       ''
     );
+  const topupTable = (
+    <Table
+      label="Top-ups"
+      columns={[
+        'Top-up',
+        'Kind',
+        'Status',
+        'Amount',
+        'Credits',
+        'Left',
+        'Refunded or disputed, without tax',
+        'Payment',
+        'Created',
+        'Action',
+      ]}
+      numeric={['Amount', 'Credits', 'Left', 'Refunded or disputed, without tax']}
+      rows={topups.map((topup) => [
+        topup.uuid,
+        topup.kind,
+        topup.failure_code === null ? topup.status : `${topup.status}: ${topup.failure_code}`,
+        formatUsd(getTotalCents(topup)),
+        formatNumber(topup.credits),
+        topup.remainder === null ? '' : formatNumber(topup.remainder),
+        `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
+        topup.stripe_payment_intent_id ?? 'none',
+        formatShortDateTime(topup.created_at),
+        renderAction(topup),
+      ])}
+    />
+  );
+  const refundTable = (
+    <Table
+      label="Refunds"
+      columns={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
+      numeric={['Attempts']}
+      rows={refunds}
+    />
+  );
+  const invoiceTable = (
+    <Table
+      label="Invoices"
+      columns={['Invoice', 'Number', 'Stripe id', 'Description', 'Status', 'Total', 'Refunded or disputed', 'Created']}
+      numeric={['Total', 'Refunded or disputed']}
+      rows={invoices.map((invoice) => [
+        invoice.uuid,
+        invoice.number ?? 'none',
+        invoice.stripe_invoice_id ?? 'none',
+        invoice.description,
+        invoice.status,
+        formatMoney(invoice.total_cents, invoice.currency),
+        formatMoney(invoice.refunded_cents, invoice.currency),
+        formatShortDateTime(invoice.created_at),
+      ])}
+    />
+  );
+  const eventTable = (
+    <Table
+      label="Unprocessed payment events"
+      columns={['Event', 'Type', 'State', 'Attempts', 'Last error', 'Received']}
+      numeric={['Attempts']}
+      rows={events.map((event) => [
+        event.event_id,
+        event.type,
+        event.abandoned_at === null ? 'pending' : 'abandoned',
+        event.attempts,
+        event.last_error ?? '',
+        formatShortDateTime(event.received_at),
+      ])}
+    />
+  );
   return (
-    <>
-      <Section id="topups" title="Top-ups">
-        <Table
-          label="Top-ups"
-          columns={[
-            'Top-up',
-            'Kind',
-            'Status',
-            'Amount',
-            'Credits',
-            'Left',
-            'Refunded or disputed, without tax',
-            'Payment',
-            'Created',
-            'Action',
-          ]}
-          numeric={['Amount', 'Credits', 'Left', 'Refunded or disputed, without tax']}
-          empty="No top-ups."
-          rows={topups.map((topup) => [
-            topup.uuid,
-            topup.kind,
-            topup.failure_code === null ? topup.status : `${topup.status}: ${topup.failure_code}`,
-            formatUsd(getTotalCents(topup)),
-            formatNumber(topup.credits),
-            topup.remainder === null ? '' : formatNumber(topup.remainder),
-            `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
-            topup.stripe_payment_intent_id ?? 'none',
-            formatShortDateTime(topup.created_at),
-            renderAction(topup),
-          ])}
-        />
-      </Section>
-      <Section id="refunds" title="Refunds">
-        <Table
-          label="Refunds"
-          columns={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
-          numeric={['Attempts']}
-          empty="No refunds."
-          rows={listRefunds(overview)}
-        />
-      </Section>
-      <Section id="invoices" title="Invoices">
-        <Table
-          label="Invoices"
-          columns={[
-            'Invoice',
-            'Number',
-            'Stripe id',
-            'Description',
-            'Status',
-            'Total',
-            'Refunded or disputed',
-            'Created',
-          ]}
-          numeric={['Total', 'Refunded or disputed']}
-          empty="No invoices."
-          rows={overview.invoices.map((invoice) => [
-            invoice.uuid,
-            invoice.number ?? 'none',
-            invoice.stripe_invoice_id ?? 'none',
-            invoice.description,
-            invoice.status,
-            formatMoney(invoice.total_cents, invoice.currency),
-            formatMoney(invoice.refunded_cents, invoice.currency),
-            formatShortDateTime(invoice.created_at),
-          ])}
-        />
-      </Section>
-      <Section id="events" title="Payment events">
-        <Table
-          label="Payment events"
-          columns={['Event', 'Type', 'State', 'Attempts', 'Last error', 'Received']}
-          numeric={['Attempts']}
-          empty="No pending or abandoned events."
-          rows={overview.events.map((event) => [
-            event.event_id,
-            event.type,
-            event.abandoned_at === null ? 'pending' : 'abandoned',
-            event.attempts,
-            event.last_error ?? '',
-            formatShortDateTime(event.received_at),
-          ])}
-        />
-      </Section>
-    </>
+    <Section id="payments" title="Payments">
+      <Parts
+        parts={[
+          { id: 'topups', title: 'Top-ups', isEmpty: topups.length === 0, content: topupTable },
+          { id: 'refunds', title: 'Refunds', isEmpty: refunds.length === 0, content: refundTable },
+          { id: 'invoices', title: 'Invoices', isEmpty: invoices.length === 0, content: invoiceTable },
+          { id: 'events', title: 'Unprocessed payment events', isEmpty: events.length === 0, content: eventTable },
+        ]}
+      />
+    </Section>
   );
 }
 

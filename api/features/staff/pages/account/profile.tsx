@@ -1,6 +1,4 @@
 import type { VNode } from 'preact';
-import { type AccountState, describeAccountState } from '../../../../../shared/domain/staff/accountState.ts';
-import { isStaffEmail } from '../../../../../shared/lib/staffEmails.ts';
 import type { AppliedPlan } from '../../../../../shared/domain/billing/planHistory.ts';
 import type { AccountOverview } from '../../../../../shared/domain/staff/accountOverview.ts';
 import { getPlanBySlug } from '../../../../../shared/lib/catalog/catalog.ts';
@@ -11,7 +9,7 @@ import { formatDateTime, formatShortDateTime } from '../../../../web/components/
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Table } from '../../../../web/components/table.tsx';
-import { Facts, Section } from '../sections.tsx';
+import { Facts, Parts, Section } from '../sections.tsx';
 
 /** Input of the sections of the account page. */
 export interface SectionProps {
@@ -19,78 +17,21 @@ export interface SectionProps {
   ctx: Context;
 }
 
-const TAG_CLASSES: Record<AccountState['state'], string> = {
-  erased: 'tag off',
-  'deletion requested': 'tag warn',
-  suspended: 'tag warn',
-  active: 'tag',
-};
-
-function formatDeletion(deletion: AccountOverview['deletion']): string {
-  if (deletion === null) return 'not requested';
+function formatDeletion(deletion: NonNullable<AccountOverview['deletion']>): string {
   const { requestedAt, eraseAt, canUndo } = deletion;
   const requested = `requested ${formatDateTime(requestedAt)}`;
   return canUndo ? `${requested}, can be undone until ${formatDateTime(eraseAt)}` : `${requested}, being erased`;
 }
 
-/** State, profile, credits and plan of the account, with the actions on it. */
-export function ProfileSections({ overview, ctx }: SectionProps): VNode {
-  const { account, deletion, issues } = overview;
-  const { state, since } = describeAccountState(account);
-  return (
-    <>
-      {issues.length === 0 ? null : (
-        <Section id="problems" title="Problems">
-          <ul class="plain">
-            {issues.map((issue) => (
-              <li>{issue}</li>
-            ))}
-          </ul>
-        </Section>
-      )}
-      <Section id="profile" title="Profile">
-        <p>
-          <span class={TAG_CLASSES[state]}>{since === null ? state : `${state} since ${formatDateTime(since)}`}</span>{' '}
-          {isStaffEmail(account.email) ? <span class="tag off">staff</span> : null}
-        </p>
-        <Facts
-          facts={[
-            ['UUID', <code>{account.uuid}</code>],
-            ['Number', account.id],
-            ['Suspended', account.suspended_at === null ? 'no' : `since ${formatDateTime(account.suspended_at)}`],
-            ['Deletion', formatDeletion(deletion)],
-            ['First name', account.first_name || 'none'],
-            ['Language', account.language],
-            ['Use case', account.use_case || 'none'],
-            ['Signed up', `${formatDateTime(account.created_at)} through ${account.social_provider}`],
-            ['Onboarding', account.onboarding_step],
-            ['Customer', account.stripe_customer_id ?? 'none'],
-          ]}
-        />
-        {account.erased_at === null ? (
-          <Actions
-            ctx={ctx}
-            path={getAccountPath(account)}
-            actions={[
-              account.suspended_at === null
-                ? ['suspend/', 'Suspend', 'suspendAccounts']
-                : ['reinstate/', 'Reinstate', 'suspendAccounts'],
-              ['sign-out/', 'Sign out everywhere', 'revokeAccess'],
-              ['revoke-access/', 'Revoke all access', 'revokeAccess'],
-            ]}
-          />
-        ) : null}
-      </Section>
-      <CreditsSection overview={overview} ctx={ctx} />
-      <PlanSection overview={overview} ctx={ctx} />
-    </>
-  );
-}
-
-function CreditsSection({ overview: { account }, ctx }: SectionProps): VNode {
+/** The balance, its buckets and the current period. */
+export function CreditsSection({ overview: { account }, ctx }: SectionProps): VNode {
   const { period_start: start, period_end: end } = account;
+  const actions =
+    account.erased_at === null ? (
+      <Actions ctx={ctx} path={getAccountPath(account)} actions={[['adjust/', 'Adjust credits', 'adjustCredits']]} />
+    ) : null;
   return (
-    <Section id="credits" title="Credits">
+    <Section id="credits" title="Credits" actions={actions}>
       <Facts
         facts={[
           ['Balance', formatNumber(account.balance)],
@@ -104,14 +45,44 @@ function CreditsSection({ overview: { account }, ctx }: SectionProps): VNode {
           ['In progress', `${account.in_flight} of ${account.parallel_limit}`],
         ]}
       />
-      {account.erased_at === null ? (
-        <Actions ctx={ctx} path={getAccountPath(account)} actions={[['adjust/', 'Adjust credits', 'adjustCredits']]} />
-      ) : null}
     </Section>
   );
 }
 
-function PlanSection({ overview: { account, plan, subscriptions, planHistory } }: SectionProps): VNode {
+/** The subscription, automatic top-ups, and which plans were paid for. */
+export function PlanSection({ overview: { account, plan, subscriptions, planHistory } }: SectionProps): VNode {
+  const subscriptionTable = (
+    <Table
+      label="Subscriptions"
+      columns={['Subscription', 'Plan', 'Status', 'Started', 'Paid until', 'Last sync', 'Pending action']}
+      rows={subscriptions.map((subscription) => [
+        subscription.stripe_subscription_id ?? 'simulated',
+        subscription.plan_slug,
+        subscription.status,
+        formatShortDateTime(subscription.started_at),
+        formatShortDateTime(subscription.paid_until),
+        subscription.synced_at === null ? 'never' : formatShortDateTime(subscription.synced_at),
+        subscription.follow_up_next_attempt_at === null ? '' : subscription.follow_up,
+      ])}
+    />
+  );
+  const historyTable = (
+    <Table
+      label="Plan history"
+      columns={['From', 'Until', 'Time', 'Plan', 'Credits a month', 'Price', 'Invoice', 'Returned']}
+      numeric={['Credits a month']}
+      rows={planHistory.map((applied) => [
+        formatShortDateTime(applied.from),
+        formatShortDateTime(applied.until),
+        <TimelineBar applied={applied} history={planHistory} />,
+        applied.paid.plan_slug,
+        formatNumber(getPlanBySlug(applied.paid.plan_slug).monthlyCredits),
+        applied.paid.price_id ?? 'simulated',
+        applied.paid.stripe_invoice_id ?? 'none',
+        applied.paid.returned_at === null ? '' : formatShortDateTime(applied.paid.returned_at),
+      ])}
+    />
+  );
   return (
     <Section id="plan" title="Plan">
       <Facts
@@ -129,38 +100,40 @@ function PlanSection({ overview: { account, plan, subscriptions, planHistory } }
           ],
         ]}
       />
-      <div class="apart">
-        <Table
-          label="Subscriptions"
-          columns={['Subscription', 'Plan', 'Status', 'Started', 'Paid until', 'Last sync', 'Pending action']}
-          empty="No subscriptions."
-          rows={subscriptions.map((subscription) => [
-            subscription.stripe_subscription_id ?? 'simulated',
-            subscription.plan_slug,
-            subscription.status,
-            formatShortDateTime(subscription.started_at),
-            formatShortDateTime(subscription.paid_until),
-            subscription.synced_at === null ? 'never' : formatShortDateTime(subscription.synced_at),
-            subscription.follow_up_next_attempt_at === null ? '' : subscription.follow_up,
-          ])}
-        />
-      </div>
-      <h3 id="plan-history">Plan history</h3>
-      <Table
-        label="Plan history"
-        columns={['From', 'Until', 'Time', 'Plan', 'Credits a month', 'Price', 'Invoice', 'Returned']}
-        numeric={['Credits a month']}
-        empty="No plan was paid for."
-        rows={planHistory.map((applied) => [
-          formatShortDateTime(applied.from),
-          formatShortDateTime(applied.until),
-          <TimelineBar applied={applied} history={planHistory} />,
-          applied.paid.plan_slug,
-          formatNumber(getPlanBySlug(applied.paid.plan_slug).monthlyCredits),
-          applied.paid.price_id ?? 'simulated',
-          applied.paid.stripe_invoice_id ?? 'none',
-          applied.paid.returned_at === null ? '' : formatShortDateTime(applied.paid.returned_at),
-        ])}
+      <Parts
+        parts={[
+          {
+            id: 'subscriptions',
+            title: 'Subscriptions',
+            isEmpty: subscriptions.length === 0,
+            content: subscriptionTable,
+          },
+          { id: 'plan-history', title: 'Plan history', isEmpty: planHistory.length === 0, content: historyTable },
+        ]}
+      />
+    </Section>
+  );
+}
+
+/** Facts about the owner, and the identifiers of the account in other systems. */
+export function ProfileSection({ overview: { account, deletion } }: SectionProps): VNode {
+  return (
+    <Section id="profile" title="Profile">
+      <Facts
+        facts={[
+          ['UUID', <code>{account.uuid}</code>],
+          ['Number', account.id],
+          ['First name', account.first_name || 'none'],
+          ['Language', account.language],
+          ['Use case', account.use_case || 'none'],
+          ['Signed up', `${formatDateTime(account.created_at)} through ${account.social_provider}`],
+          ['Onboarding', account.onboarding_step],
+          ['Customer', account.stripe_customer_id ?? 'none'],
+          ...(account.suspended_at === null
+            ? []
+            : ([['Suspended', `since ${formatDateTime(account.suspended_at)}`]] as const)),
+          ...(deletion === null ? [] : ([['Deletion', formatDeletion(deletion)]] as const)),
+        ]}
       />
     </Section>
   );
@@ -188,7 +161,7 @@ export function Actions(props: { ctx: Context; path: string; actions: readonly A
   const allowed = actions.filter(([, , permission]) => mayUse(ctx, permission));
   if (allowed.length === 0) return null;
   return (
-    <div class="buttons apart">
+    <div class="buttons">
       {allowed.map(([action, label]) => (
         <a class="button slight" href={`${path}${action}`}>
           {label}

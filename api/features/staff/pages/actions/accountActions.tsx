@@ -43,6 +43,7 @@ export const reinstate = defineAction({
     question: `Reinstate ${account.email}?`,
     consequences: <p>API keys and applications that were not revoked work again, and the owner can sign in.</p>,
     button: 'Reinstate account',
+    isHarmless: true,
     returnPath: getAccountPath(account),
   }),
   perform: async ({ id }, { actor }) => ((await reinstateAccount(id, actor)).isChanged ? 'reinstated' : UNCHANGED),

@@ -5,6 +5,8 @@ import { readTopupRemainder } from '../../../../../shared/domain/billing/topups.
 import { findTopup, requestTopupRefund } from '../../../../../shared/domain/billing/topupRefunds.ts';
 import {
   ADJUSTMENT_MAX_CREDITS,
+  assertNotErased,
+  assertRemovable,
   needsApproval,
   postCreditAdjustment,
 } from '../../../../../shared/domain/adjustments/creditAdjustments.ts';
@@ -20,6 +22,7 @@ import { config } from '../../../../../shared/lib/config.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { formatChange, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
+import { Facts } from '../sections.tsx';
 import { getAccountPath, UNCHANGED } from './accountActions.tsx';
 import { defineAction } from './defineAction.tsx';
 
@@ -36,10 +39,38 @@ export const adjustCredits = defineAction({
         {describeApprovalRule()}
       </p>
     ),
-    button: 'Adjust credits',
+    button: 'Continue',
+    isHarmless: true,
     returnPath: getAccountPath(account),
   }),
   renderFields: (form) => <AdjustmentFields form={form} />,
+  preview: (account, form) => {
+    const [credits, note] = [parseCredits(form), parseNote(form)];
+    assertNotErased(account);
+    assertRemovable(credits, account.topup_credits);
+    const [verb, direction] = credits > 0 ? ['Add', 'to'] : ['Remove', 'from'];
+    const amount = `${formatNumber(Math.abs(credits))} credits`;
+    return {
+      question: `${verb} ${amount} ${direction} ${account.email}?`,
+      consequences: (
+        <>
+          <Facts
+            facts={[
+              ['Balance', `${formatNumber(account.balance)} → ${formatNumber(account.balance + credits)}`],
+              [
+                'Top-up credits',
+                `${formatNumber(account.topup_credits)} → ${formatNumber(account.topup_credits + credits)}`,
+              ],
+              ['Note', note === '' ? 'none' : note],
+            ]}
+          />
+          {needsApproval(credits) ? <p>Another member of staff must approve it before it is posted.</p> : null}
+        </>
+      ),
+      button: needsApproval(credits) ? 'Request approval' : `${verb} ${amount}`,
+      isHarmless: credits > 0,
+    };
+  },
   perform: async ({ id: accountId }, { actor, request, form }) => {
     const adjustment = { accountId, credits: parseCredits(form), note: parseNote(form), requestName: request };
     if (needsApproval(adjustment.credits))
@@ -115,6 +146,7 @@ export const approveAdjustment = defineAction({
     ...describeDecision(listed),
     question: `Approve ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
     button: 'Approve adjustment',
+    isHarmless: listed.approval.credits > 0,
   }),
   perform: async ({ approval }, { actor }) =>
     (await decideApproval(approval.uuid, 'approved', actor)) ? 'adjusted' : UNCHANGED,
@@ -126,6 +158,7 @@ export const rejectAdjustment = defineAction({
     ...describeDecision(listed),
     question: `Reject ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
     button: 'Reject adjustment',
+    isHarmless: true,
   }),
   perform: async ({ approval }, { actor }) =>
     (await decideApproval(approval.uuid, 'rejected', actor)) ? 'adjustment-rejected' : UNCHANGED,

@@ -5,6 +5,7 @@ import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../../../shared/spec/staff.ts';
 import { type Context, type Handler, requireActor } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
+import { CSRF_FIELD } from '../../../../pipeline/csrf.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
@@ -39,9 +40,17 @@ export interface StaffAction<Target> {
   describe: (target: Target) => ActionDescription;
   /** Fields besides the reason, with the values that were typed. */
   renderFields?: (form: URLSearchParams) => VNode;
+  /**
+   * Describes the effect of what was typed, on a second page that asks for confirmation.
+   * @throws ServiceError if it cannot be performed.
+   */
+  preview?: (target: Target, form: URLSearchParams) => Omit<ActionDescription, 'returnPath'>;
   /** Performs the action. @returns the code of its outcome on the page to return to. */
   perform: (target: Target, input: ActionInput) => Promise<string>;
 }
+
+/** Value of the field `step` with which a form asks for the preview of its effect. */
+const PREVIEW = 'preview';
 
 const ACCOUNTS_AREA = { current: '/admin/accounts/', returnTo: 'the account' } as const;
 
@@ -57,6 +66,7 @@ export function defineAction<Target>(action: StaffAction<Target>): { show: Handl
       const form = getForm(ctx);
       try {
         const actor = requireActor(ctx, parseReason(form));
+        if (form.get('step') === PREVIEW) return await sendPreviewPage(ctx, action, target, form);
         const outcome = await action.perform(target, { actor, request: parseRequest(form), form });
         seeOther(ctx, `${action.describe(target).returnPath}?done=${outcome}`);
       } catch (error) {
@@ -69,16 +79,17 @@ export function defineAction<Target>(action: StaffAction<Target>): { show: Handl
 
 async function sendActionPage<Target>(
   ctx: Context,
-  { area = ACCOUNTS_AREA, describe, renderFields }: StaffAction<Target>,
+  { area = ACCOUNTS_AREA, describe, renderFields, preview }: StaffAction<Target>,
   target: Target,
   { form, problem }: { form: URLSearchParams; problem?: string },
   status = 200,
 ): Promise<void> {
-  const { question, consequences, button, returnPath, closed } = describe(target);
+  const { question, consequences, returnPath, closed, ...button } = describe(target);
+  const step = preview === undefined ? undefined : PREVIEW;
   const confirmation = (
     <section class="card" aria-label="Confirmation">
       <div class="stack">{consequences}</div>
-      <ConfirmationForm ctx={ctx} request={getSentRequest(form)} button={button} returnPath={returnPath}>
+      <ConfirmationForm ctx={ctx} step={step} request={getSentRequest(form)} returnPath={returnPath} {...button}>
         {renderFields?.(form)}
         <ReasonField value={form.get('reason') ?? ''} />
       </ConfirmationForm>
@@ -96,6 +107,28 @@ async function sendActionPage<Target>(
   const children = isClosed ? explanation : confirmation;
   const flash = problem === undefined || isClosed ? {} : { problem };
   await sendStaffConsolePage(ctx, { current: area.current, heading: question, ...flash, children }, status);
+}
+
+/** Shows the effect of what was typed. The form sends it again, with the same request. */
+async function sendPreviewPage<Target>(
+  ctx: Context,
+  { area = ACCOUNTS_AREA, describe, preview }: StaffAction<Target>,
+  target: Target,
+  form: URLSearchParams,
+): Promise<void> {
+  const { question, consequences, ...button } = { ...describe(target), ...preview?.(target, form) };
+  const typed = [...form].filter(([name]) => !['step', 'request', CSRF_FIELD].includes(name));
+  const children = (
+    <section class="card" aria-label="Confirmation">
+      <div class="stack">{consequences}</div>
+      <ConfirmationForm ctx={ctx} request={getSentRequest(form)} {...button}>
+        {typed.map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+      </ConfirmationForm>
+    </section>
+  );
+  await sendStaffConsolePage(ctx, { current: area.current, heading: question, children });
 }
 
 /** Field for the reason of an action, which the audit log keeps. */

@@ -43,6 +43,7 @@ export const requeue = defineAction({
       </p>
     ),
     button: 'Requeue generation',
+    isHarmless: true,
     returnPath: getGenerationPath(generation),
   }),
   perform: async ({ uuid }, { actor }) => {

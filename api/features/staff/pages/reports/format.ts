@@ -16,17 +16,17 @@ export function formatFigure(value: number | null, unit: Unit): string {
   }
 }
 
-/** Describes the change since the previous period: +25 %. Shares change by percentage points. Empty if unknown. */
+/** Describes the change since the previous period: ↑ 25 %. Shares change by percentage points. Empty without a change. */
 export function describeChange({ value, previous }: Amount, unit: Unit): string {
-  if (value === null || previous === null) return '';
-  if (value === previous) return 'no change';
-  if (unit === 'percent') return `${sign(value - previous)} points`;
-  return previous === 0 ? '' : `${sign((100 * (value - previous)) / Math.abs(previous))} %`;
+  if (value === null || previous === null || value === previous) return '';
+  const arrow = value > previous ? '↑' : '↓';
+  const difference = Math.abs(value - previous);
+  if (unit === 'percent') return `${arrow} ${formatTenths(difference)} points`;
+  return previous === 0 ? `${arrow} from 0` : `${arrow} ${formatTenths((100 * difference) / Math.abs(previous))} %`;
 }
 
-function sign(change: number): string {
-  const rounded = Math.round(change * 10) / 10;
-  return `${rounded < 0 ? '−' : '+'}${formatNumber(Math.abs(rounded))}`;
+function formatTenths(value: number): string {
+  return formatNumber(Math.round(value * 10) / 10);
 }
 
 const MINUTE = 60;

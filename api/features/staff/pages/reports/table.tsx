@@ -1,19 +1,39 @@
 import type { ComponentChildren, VNode } from 'preact';
-import type { Measure, ReportRow, ReportTable } from '../../../../../shared/domain/reports/report.ts';
+import type {
+  Amount,
+  Detail,
+  Measure,
+  ReportChart,
+  ReportRow,
+  ReportTable,
+  Unit,
+} from '../../../../../shared/domain/reports/report.ts';
+import { StackedBarChart } from '../../../../web/components/charts.tsx';
 import { Table } from '../../../../web/components/table.tsx';
+import { getGenerationPath } from '../actions/generationActions.tsx';
 import { describeChange, formatFigure } from './format.ts';
 
 /** Rows of a table on a page, so that pages stay small. The CSV file has all rows. */
 const ROWS_SHOWN = 60;
 
-/** A table of a report, with a link to its CSV file. */
-export function ReportTableCard({ table, csvPath }: { table: ReportTable; csvPath: string }): VNode {
-  const { title, note, dimensions, measures, details = [], rows, total } = table;
+interface ReportTableProps {
+  table: ReportTable;
+  csvPath: string;
+  /** Says that the last bar of a chart is of a time that is not over. */
+  includesNow: boolean;
+}
+
+/** A table of a report with its charts, and a link to its CSV file. */
+export function ReportTableCard({ table, csvPath, includesNow }: ReportTableProps): VNode {
+  const { title, note, dimensions, measures, details = [], charts = [], rows, total } = table;
   const hidden = rows.length - ROWS_SHOWN;
   return (
     <div class="card">
       <h2>{title}</h2>
       <p class="quiet small">{note}</p>
+      {charts.map((chart) => (
+        <Chart chart={chart} isLastPartial={includesNow} />
+      ))}
       {rows.length === 0 ? (
         <p>None in this range.</p>
       ) : (
@@ -23,8 +43,8 @@ export function ReportTableCard({ table, csvPath }: { table: ReportTable; csvPat
           columns={[...dimensions, ...measures, ...details].map(({ label }) => label)}
           numeric={measures.map(({ label }) => label)}
           hasRowHeadings
-          rows={rows.slice(0, ROWS_SHOWN).map((row) => listCells(row, measures))}
-          total={total === undefined ? undefined : listCells(total, measures)}
+          rows={rows.slice(0, ROWS_SHOWN).map((row) => listCells(row, measures, details))}
+          total={total === undefined ? undefined : listCells(total, measures, details)}
         />
       )}
       {hidden > 0 ? <p>{hidden} more rows are in the CSV file.</p> : null}
@@ -37,26 +57,62 @@ export function ReportTableCard({ table, csvPath }: { table: ReportTable; csvPat
   );
 }
 
-function listCells({ labels, amounts, details = [] }: ReportRow, measures: readonly Measure[]): ComponentChildren[] {
+function Chart({ chart, isLastPartial }: { chart: ReportChart; isLastPartial: boolean }): VNode {
+  const { title, unit, ...data } = chart;
+  return (
+    <div class="part">
+      <h3>{title}</h3>
+      <StackedBarChart
+        {...data}
+        title={title}
+        format={(value) => formatFigure(value, unit)}
+        isLastPartial={isLastPartial}
+        empty="None in this range."
+      />
+    </div>
+  );
+}
+
+function listCells(row: ReportRow, measures: readonly Measure[], details: readonly Detail[]): ComponentChildren[] {
   return [
-    ...labels.map(wrapLongText),
+    ...row.labels.map(wrapLongText),
     ...measures.map(({ unit, isCompared }, index) => {
-      const amount = amounts[index] ?? { value: null, previous: null };
+      const amount = row.amounts[index] ?? { value: null, previous: null };
       return (
         <>
           {formatFigure(amount.value, unit)}
-          {isCompared === false ? null : (
-            <div class="quiet small">
-              {formatFigure(amount.previous, unit)} before
-              <br />
-              {describeChange(amount, unit)}
-            </div>
-          )}
+          {isCompared === false ? null : <Change amount={amount} unit={unit} />}
         </>
       );
     }),
-    ...details.map((text) => wrapLongText(shortenTime(text))),
+    ...details.map(({ isGeneration }, index) => {
+      const text = row.details?.[index] ?? '';
+      return isGeneration && text !== '' ? <GenerationLink uuid={text} /> : wrapLongText(shortenTime(text));
+    }),
   ];
+}
+
+/** The change since the previous period, whose figure is read out and shown by the pointer. */
+function Change({ amount, unit }: { amount: Amount; unit: Unit }): VNode | null {
+  const change = describeChange(amount, unit);
+  if (change === '') return null;
+  const before = `${formatFigure(amount.previous, unit)} before`;
+  return (
+    <div class="quiet small" title={before}>
+      {change}
+      <span class="unseen">, {before}</span>
+    </div>
+  );
+}
+
+/** Uuids begin with the time, so that only their ends differ at a glance. */
+function GenerationLink({ uuid }: { uuid: string }): VNode {
+  return (
+    <a href={getGenerationPath({ uuid })}>
+      <span class="unseen">Generation </span>
+      {uuid.slice(-12)}
+    </a>
+  );
 }
 
 /** Leaves out seconds, which only the CSV file has. Other texts stay as they are. */

@@ -41,7 +41,11 @@ export async function sendReportPage(
       <RangeForm report={report} from={range?.days?.from ?? from} to={range?.days?.to ?? to} />
       {range === undefined ? null : <RangeDescription range={range} />}
       {tables?.map((table) => (
-        <ReportTableCard table={table} csvPath={buildCsvPath(report, table, range)} />
+        <ReportTableCard
+          table={table}
+          csvPath={buildCsvPath(report, table, range)}
+          includesNow={range?.includesNow === true}
+        />
       ))}
       <div class="card">
         <h2>What is counted</h2>
