@@ -272,7 +272,7 @@ describe('account pages, in a real browser', () => {
   it('copies the address of the MCP server and reports that', async () => {
     const page = await open(await service.createCustomer(null));
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.goto('/account/connect/');
+    await page.goto('/account/applications/');
     await page.getByRole('button', { name: 'Copy the address' }).click();
     await page.getByText('Copied to the clipboard.').waitFor({ state: 'attached' });
     expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(`${service.baseUrl}/mcp`);

@@ -72,8 +72,8 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
         </div>
       </Form>
       <p class="quiet small">
-        You can change this or disconnect it at any time under <a href="/account/applications/">Applications</a>. Not
-        your account?
+        You can change this or disconnect it at any time under <a href="/account/applications/">Assistants and apps</a>.
+        Not your account?
       </p>
       <Form action={here} token={createCsrfToken(ctx)}>
         <button class="slight" type="submit" name="decision" value="switch">

@@ -19,7 +19,6 @@ import queue from 'lucide-static/dist/esm/icons/list-todo.mjs';
 import signOut from 'lucide-static/dist/esm/icons/log-out.mjs';
 import menu from 'lucide-static/dist/esm/icons/menu.mjs';
 import play from 'lucide-static/dist/esm/icons/play.mjs';
-import plug from 'lucide-static/dist/esm/icons/plug.mjs';
 import history from 'lucide-static/dist/esm/icons/receipt-text.mjs';
 import log from 'lucide-static/dist/esm/icons/scroll-text.mjs';
 import settings from 'lucide-static/dist/esm/icons/settings.mjs';
@@ -47,7 +46,6 @@ const ICONS = {
   menu,
   noImage,
   play,
-  plug,
   queue,
   report,
   settings,
