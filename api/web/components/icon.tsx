@@ -11,7 +11,6 @@ import report from 'lucide-static/dist/esm/icons/file-chart-column.mjs';
 import gift from 'lucide-static/dist/esm/icons/gift.mjs';
 import handshake from 'lucide-static/dist/esm/icons/handshake.mjs';
 import house from 'lucide-static/dist/esm/icons/house.mjs';
-import noImage from 'lucide-static/dist/esm/icons/image-off.mjs';
 import images from 'lucide-static/dist/esm/icons/images.mjs';
 import key from 'lucide-static/dist/esm/icons/key-round.mjs';
 import dashboard from 'lucide-static/dist/esm/icons/layout-dashboard.mjs';
@@ -44,7 +43,6 @@ const ICONS = {
   key,
   log,
   menu,
-  noImage,
   play,
   queue,
   report,
