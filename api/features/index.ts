@@ -9,7 +9,6 @@ import { APPLICATIONS_PAGES } from './applications/pages/routes.ts';
 import { BILLING } from './billing/endpoints.ts';
 import { BILLING_NOTICES } from './billing/pages/notices.ts';
 import { BILLING_PAGES } from './billing/pages/routes.ts';
-import { CONNECT_PAGES } from './connect/pages/routes.ts';
 import { FRONT_PAGES } from './front/pages/routes.ts';
 import { GUIDE_PAGES } from './guides/pages/routes.ts';
 import { GENERATIONS } from './generations/endpoints.ts';
@@ -106,12 +105,8 @@ export const FEATURES: readonly Feature[] = [
   {
     pages: APPLICATIONS_PAGES,
     navigation: [
-      { path: '/account/applications/', label: t.applications, icon: 'apps', group: t.developers, order: 90 },
+      { path: '/account/applications/', label: t.applications, icon: 'apps', group: t.developers, order: 80 },
     ],
-  },
-  {
-    pages: CONNECT_PAGES,
-    navigation: [{ path: '/account/connect/', label: t.connect, icon: 'plug', group: t.developers, order: 80 }],
   },
   { pages: PRIVACY_PAGES },
   { pages: FRONT_PAGES },

@@ -27,6 +27,14 @@ export function redirectTo(path: string): Handler {
   return (ctx) => seeOther(ctx, path);
 }
 
+/** Returns a handler for the former address of a page. */
+export function movedTo(path: string): Handler {
+  return (ctx) => {
+    ctx.status = 301;
+    ctx.redirect(path);
+  };
+}
+
 /** Redirects the browser to read another page, which shows the outcome that the address names. */
 export function seeOther(ctx: Context, address: string): void {
   rememberOutcome(ctx, address);

@@ -132,6 +132,10 @@ export const t = defineTexts({
     ja: '{page, number} / {pages, number}ページ',
     'zh-CN': '第 {page, number} 页，共 {pages, number} 页',
   },
+  first: { en: 'First', de: 'Erste', fr: 'Première', es: 'Primera', ja: '最初', 'zh-CN': '首页' },
+  last: { en: 'Last', de: 'Letzte', fr: 'Dernière', es: 'Última', ja: '最後', 'zh-CN': '末页' },
+  goToPage: { en: 'Page', de: 'Seite', fr: 'Page', es: 'Página', ja: 'ページ', 'zh-CN': '页码' },
+  go: { en: 'Go', de: 'Öffnen', fr: 'Aller', es: 'Ir', ja: '移動', 'zh-CN': '前往' },
   newer: { en: 'Newer', de: 'Neuere', fr: 'Plus récents', es: 'Más recientes', ja: '新しいページ', 'zh-CN': '较新' },
   older: { en: 'Older', de: 'Ältere', fr: 'Plus anciens', es: 'Más antiguos', ja: '古いページ', 'zh-CN': '较早' },
   copy: {

@@ -35,7 +35,7 @@ export async function createDemoEndpoints(send: SendRequest, generation: object)
   const receiver = createServer((request, response) => {
     received.add(`${request.url} ${String(request.headers['webhook-id'])}`);
     request.resume();
-    response.writeHead(Number(request.url?.split('/')[1])).end();
+    response.writeHead(Number(request.url?.split('/')[1])).end('{"received":true}');
   });
   receiver.listen(0, '127.0.0.1');
   await once(receiver, 'listening');
@@ -45,9 +45,10 @@ export async function createDemoEndpoints(send: SendRequest, generation: object)
   const paths: string[] = [];
   for (const { status, data } of DEMO_ENDPOINTS) {
     const { uuid } = await send('POST', '/api/webhooks/create/', { ...data, url: buildUrl(status) });
-    await send('POST', `/api/webhooks/${String(uuid)}/test/`, {});
+    const delivery = await send('POST', `/api/webhooks/${String(uuid)}/test/`, {});
     // The fragment makes the names of the pictures differ.
-    paths.push(`/account/webhooks/${String(uuid)}/#${status}`);
+    const path = `/account/webhooks/${String(uuid)}/`;
+    paths.push(`${path}#${status}`, `${path}deliveries/${String(delivery['uuid'])}/#${status}`);
   }
   await waitForMessages(DEMO_ENDPOINTS.length);
   await send('POST', '/api/generations/create/', { ...generation, webhook_url: buildUrl(204) });

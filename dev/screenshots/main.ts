@@ -62,7 +62,6 @@ const NAMES = [
   'webhooks/default',
   'webhooks/default/rotate',
   'notifications',
-  'connect',
   'applications',
   'affiliate',
   'settings',

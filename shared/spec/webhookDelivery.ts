@@ -24,6 +24,12 @@ export const WEBHOOK_RETRY_JITTER = 0.1;
 /** Longest wait that a `Retry-After` of the receiver may ask for. */
 export const WEBHOOK_RETRY_AFTER_MAX_MS = DAY_MS;
 
+/** Number of attempts of a delivery that are stored. A delivery that is started again may have more. */
+export const WEBHOOK_ATTEMPTS_STORED = 20;
+
+/** Number of bytes of each response that are stored. */
+export const WEBHOOK_RESPONSE_STORED_BYTES = 1_024;
+
 /** An endpoint is disabled when all of its attempts failed for this long. */
 export const WEBHOOK_FAILING_MAX_MS = 5 * DAY_MS;
 

@@ -1,5 +1,20 @@
 import { Model } from 'objection';
 
+/** An attempt of a delivery, as `attempt_log` stores it. */
+export interface DeliveryAttempt {
+  /** `webhook-timestamp` is this in seconds. */
+  sent_at: string;
+  duration_ms: number;
+  /** HTTP status; null if there was no response. */
+  status: number | null;
+  error: string | null;
+  /** `webhook-signature`; null if nothing was sent. */
+  signature: string | null;
+  /** Beginning of the response. Null if it is empty or not text. */
+  response_body: string | null;
+  response_is_binary: boolean;
+}
+
 /** The delivery of one event to one endpoint, with its attempts. */
 export class WebhookDelivery extends Model {
   static override tableName = 'webhook_deliveries';
@@ -20,5 +35,7 @@ export class WebhookDelivery extends Model {
   declare last_status: number | null;
   declare last_error: string | null;
   declare delivered_at: Date | null;
+  /** The latest attempts, oldest first. */
+  declare attempt_log: DeliveryAttempt[];
   declare created_at: Date;
 }

@@ -94,6 +94,8 @@ const OWN_ENDPOINTS = `
   POST   /account/webhooks/default/rotate/     member
   GET    /account/webhooks/:uuid/              member
   POST   /account/webhooks/:uuid/              member
+  GET    /account/webhooks/:uuid/deliveries/:delivery/  member
+  POST   /account/webhooks/:uuid/deliveries/:delivery/  member
   GET    /account/webhooks/:uuid/rotate/       member
   POST   /account/webhooks/:uuid/rotate/       member
   GET    /account/webhooks/:uuid/delete/       member
@@ -151,6 +153,7 @@ const OWN_ENDPOINTS = `
   POST   /api/webhooks/:uuid/rotate-secret/    key/cookie
   POST   /api/webhooks/:uuid/test/             key/cookie
   GET    /api/webhooks/:uuid/deliveries/       key/cookie
+  GET    /api/webhooks/:uuid/deliveries/:delivery/  key/cookie
   POST   /api/webhooks/:uuid/deliveries/:delivery/redeliver/  key/cookie
   GET    /api/serving/                         public
   GET    /api/ready/                           public

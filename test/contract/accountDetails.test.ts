@@ -22,13 +22,17 @@ describe('details of the account pages', () => {
 
   it('explain how to connect an assistant, with the address filled in', async () => {
     const { visitor } = await createVisitor(service);
-    const { text } = await visitor.request(at('/account/connect/'));
+    const former = await visitor.request(at('/account/connect/'));
+    expect([former.status, former.headers.get('location')]).to.deep.equal([301, '/account/applications/#connect']);
+    const { text } = await visitor.request(at('/account/applications/'));
+    expect(text.indexOf('>Connected applications</h2>')).to.be.within(0, text.indexOf('>Connect an assistant</h2>'));
     expect(text).to.include(`>${at('/mcp')}</code>`);
     expect(text).to.include(`claude mcp add --scope user --transport http genmeter ${at('/mcp')}`);
     for (const name of ['Claude', 'ChatGPT', 'Cursor', 'Claude Code', 'Codex', 'VS Code', 'Other assistants'])
       expect(text).to.include(`<details><summary>${name}</summary>`);
-    for (const path of ['/account/', '/account/applications/'])
-      expect((await visitor.request(at(path))).text, path).to.match(/<main[^]*href="\/account\/connect\/"[^]*<\/main>/);
+    expect((await visitor.request(at('/account/'))).text).to.match(
+      /<main[^]*href="\/account\/applications\/#connect"[^]*<\/main>/,
+    );
   });
 
   it('have a skip link first, then navigation with the current page, and sign-out at the top', async () => {
@@ -118,7 +122,7 @@ describe('details of the account pages', () => {
       'ledger/',
       'usage/',
       'billing/',
-      'connect/',
+      'applications/',
     ];
     for (const name of names) {
       const { status, text } = await visitor.request(at(`/account/${name}`));

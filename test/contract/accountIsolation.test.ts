@@ -135,6 +135,11 @@ describe('resources of another account', () => {
     '/api/webhooks/:uuid/rotate-secret/': { make: makeWebhook, isThere: isWebhookUnchanged },
     '/api/webhooks/:uuid/deliveries/': { make: makeWebhook, isThere: isWebhookUnchanged },
     '/api/webhooks/:uuid/test/': { make: makeWebhook, isThere: hasNoDelivery('d.uuid <> w.uuid') },
+    '/api/webhooks/:uuid/deliveries/:delivery/': { make: makeWebhook, isThere: hasNoDelivery(`d.status = 'pending'`) },
+    '/account/webhooks/:uuid/deliveries/:delivery/': {
+      make: makeWebhook,
+      isThere: hasNoDelivery(`d.status = 'pending'`),
+    },
     '/api/webhooks/:uuid/deliveries/:delivery/redeliver/': {
       make: makeWebhook,
       isThere: hasNoDelivery(`d.status = 'pending'`),

@@ -12,7 +12,6 @@ const ACCOUNT_PAGES = [
   'ledger/',
   'billing/',
   'keys/',
-  'connect/',
   'applications/',
   'affiliate/',
   'settings/',
@@ -78,7 +77,7 @@ describe('the script of the account pages', () => {
     const pages = {
       'new-key': made.text,
       'referral-link': (await visitor.request(at('/account/affiliate/'))).text,
-      'mcp-address': (await visitor.request(at('/account/connect/'))).text,
+      'mcp-address': (await visitor.request(at('/account/applications/'))).text,
     };
     for (const [id, text] of Object.entries(pages)) {
       expect(text, id).to.match(new RegExp(`<code class="secret" id="${id}">[^<]+</code>`));

@@ -14,8 +14,9 @@ const KEYS_PAGE = '/account/keys/';
 const keyPage = (uuid: string) => `${KEYS_PAGE}${uuid}/`;
 const KEY = /svc_[0-9a-f]{40}/;
 /** Fields that browsers send if no option was entered, apart from the check boxes. */
-const EMPTY = { expires_at: '', limit_credits: '', limit_period: 'day', allowed_models: '', allowed_ips: '' };
+const EMPTY = { expires_at: '', limit_credits: '', limit_period: 'day', allowed_ips: '', all_models: 'on' };
 const WHOLE_ACCOUNT = { ...EMPTY, all_scopes: 'on' };
+const ALL = ['all_scopes', 'all_models'];
 const OPTIONS = {
   scopes: ['svc:read'],
   expires_at: '2099-01-01T00:00:00.000Z',
@@ -28,9 +29,10 @@ const OPTION_FIELDS = {
   expires_at: '2099-01-01',
   limit_credits: ' 100 ',
   limit_period: 'total',
-  allowed_models: 'vidmodel-video, imgmodel-2',
+  allowed_models: 'vidmodel-video imgmodel-2',
   allowed_ips: '192.0.2.7\r\n2001:db8::/32\r\n',
 };
+const { all_models: _all, ...WITHOUT_MODELS } = WHOLE_ACCOUNT;
 /** Fields that are rejected, with a part of the reason and of the page that keeps what was entered. */
 const INVALID: readonly [Fields, string, string][] = [
   [{ ...WHOLE_ACCOUNT, name: ' ' }, 'Name must have at least 1 character', 'name="all_scopes"'],
@@ -39,10 +41,12 @@ const INVALID: readonly [Fields, string, string][] = [
   [{ ...WHOLE_ACCOUNT, limit_credits: '1.5' }, 'The spending limit must be a whole number', 'value="1.5"'],
   [{ ...WHOLE_ACCOUNT, limit_credits: '5', limit_period: 'week' }, 'must be a day, a month or the total', 'value="5"'],
   [
-    { ...WHOLE_ACCOUNT, allowed_models: 'no-such <model>' },
-    '“no-such” is not a model.',
-    '>no-such &lt;model></textarea>',
+    { ...WITHOUT_MODELS, allowed_models: '<model>' },
+    '“<model>” is not a model.',
+    '<span>&lt;model> <span class="hint">no longer offered</span></span>',
   ],
+  [WITHOUT_MODELS, 'Choose all models, or at least one model.', 'name="all_models"'],
+  [{ ...WHOLE_ACCOUNT, allowed_models: 'imgmodel-2' }, 'You chose all models and single models.', 'name="all_models"'],
   [{ ...WHOLE_ACCOUNT, allowed_ips: '10.0.0.1/8' }, 'has bits after its prefix', '>10.0.0.1/8</textarea>'],
   [EMPTY, 'Choose the whole account, or at least one scope.', 'name="all_scopes"'],
   [{ ...WHOLE_ACCOUNT, scopes: 'svc:read' }, 'You chose the whole account and single scopes.', 'name="all_scopes"'],
@@ -62,13 +66,12 @@ const getPeriod = (page: string) => {
 const listChecked = (page: string) =>
   (page.match(/<input[^>]* type="checkbox"[^>]*>|<input type="checkbox"[^>]*>/g) ?? [])
     .filter((box) => / checked/.test(box))
-    .map((box) => /value="(svc:\w+)"/.exec(box)?.[1] ?? 'all');
+    .map((box) => / name="(all_\w+)"/.exec(box)?.[1] ?? / value="(.*?)"/.exec(box)?.[1] ?? '');
 /** Reads the fields of the options as a page shows them. */
 const readFields = (page: string) => ({
   expires_at: getValue(page, 'expires_at'),
   limit: [getValue(page, 'limit_credits'), getPeriod(page)],
-  scopes: listChecked(page),
-  models: getText(page, 'allowed_models'),
+  checked: listChecked(page),
   ips: getText(page, 'allowed_ips'),
 });
 
@@ -96,7 +99,12 @@ describe('pages of API keys', () => {
 
   /** Sends a form with exactly these fields beside the hidden ones. */
   async function send(path: string, fields: Fields): Promise<HttpPage> {
-    return visitor.submitForm(at(path), { ...findForm(await show(path), path).fields, ...fields });
+    const { allowed_models: models = '', ...others } = fields;
+    const checked = models.split(' ').filter((slug) => slug !== '');
+    return visitor.submitForm(at(path), [
+      ...Object.entries({ ...findForm(await show(path), path).fields, ...others }),
+      ...checked.map((slug): [string, string] => ['allowed_models', slug]),
+    ]);
   }
 
   const listChanges = async () => {
@@ -133,8 +141,7 @@ describe('pages of API keys', () => {
       expect(readFields(list)).to.deep.equal({
         expires_at: '',
         limit: ['', 'day'],
-        scopes: ['all'],
-        models: '',
+        checked: ALL,
         ips: '',
       });
       const { text } = await send(KEYS_PAGE, { name: 'plain', ...WHOLE_ACCOUNT });
@@ -150,15 +157,18 @@ describe('pages of API keys', () => {
         const name = fields['name'] ?? 'kept &amp; shown';
         const { status, text } = await send(KEYS_PAGE, { name: 'kept & shown', mode: 'test', ...fields });
         expect([status, getTitle(text)], problem).to.deep.equal([400, 'Error: API keys']);
-        expect(getProblem(text)).to.include(problem);
+        expect(getProblem(text)?.replaceAll('&lt;', '<')).to.include(problem);
         expect(text, problem).to.include(kept).and.to.include(`value="${name}"`);
         expect(text, problem).to.match(/<option[^>]*value="test"[^>]* selected|<option selected value="test"/);
-        expect(listChecked(text), problem).to.include.members('all_scopes' in fields ? ['all'] : []);
+        expect(listChecked(text), problem).to.include.members(ALL.filter((name) => name in fields));
       }
       expect((await listKeys(customer)).map(({ name }) => name)).to.deep.equal(['test']);
       const { text } = await send(KEYS_PAGE, { name: 'x', ...OPTION_FIELDS, expires_at: 'never' });
       expect(text).to.match(/<details open[^>]*><summary>Options</);
-      expect(readFields(text)).to.deep.include({ expires_at: 'never', scopes: ['svc:read'] });
+      expect(readFields(text)).to.deep.include({
+        expires_at: 'never',
+        checked: ['svc:read', 'vidmodel-video', 'imgmodel-2'],
+      });
       expect(getPeriod(text)).to.equal('total');
     });
 
@@ -176,11 +186,12 @@ describe('pages of API keys', () => {
       expect(readFields(page)).to.deep.equal({
         expires_at: '2099-01-01',
         limit: ['100', 'total'],
-        scopes: ['svc:read'],
-        models: 'vidmodel-video\nimgmodel-2',
+        checked: ['svc:read', 'vidmodel-video', 'imgmodel-2'],
         ips: '192.0.2.7\n2001:db8::/32',
       });
-      const saved = await send(keyPage(uuid), { ...OPTION_FIELDS, name: before.name });
+      // In another order, as the check boxes may have.
+      const models = OPTIONS.allowed_models.toReversed().join(' ');
+      const saved = await send(keyPage(uuid), { ...OPTION_FIELDS, allowed_models: models, name: before.name });
       expect([saved.status, saved.headers.get('location')]).to.deep.equal([303, `${keyPage(uuid)}?done=saved`]);
       expect(await findKey(customer, uuid)).to.deep.equal(before);
       expect(await listChanges()).to.deep.equal([]);
@@ -189,7 +200,8 @@ describe('pages of API keys', () => {
     it('changes the name and options, removes empty ones, and records the change in the security log', async () => {
       const { uuid } = await createRestrictedKey(service, customer, OPTIONS);
       const changes = { name: ' renamed ', scopes: 'svc:write', expires_at: '2098-05-01', limit_credits: '7' };
-      await send(keyPage(uuid), { ...OPTION_FIELDS, ...changes, limit_period: 'day', allowed_models: ' ' });
+      const fields = { ...OPTION_FIELDS, ...changes, limit_period: 'day', allowed_models: '', all_models: 'on' };
+      await send(keyPage(uuid), fields);
       const changed = await findKey(customer, uuid);
       expect(changed).to.deep.include({
         name: 'renamed',
@@ -222,11 +234,34 @@ describe('pages of API keys', () => {
       for (const [fields, problem, kept] of INVALID) {
         const { status, text } = await send(keyPage(uuid), { name: 'kept & shown', ...fields });
         expect([status, getTitle(text)], problem).to.deep.equal([400, 'Error: API key']);
-        expect(getProblem(text)).to.include(problem);
+        expect(getProblem(text)?.replaceAll('&lt;', '<')).to.include(problem);
         expect(text, problem).to.include(`value="${fields['name'] ?? 'kept &amp; shown'}"`);
         expect(text, problem).to.include(kept);
       }
       expect(await findKey(customer, uuid)).to.deep.equal(before);
+    });
+
+    it('keeps models that are no longer offered, by their names, and offers those on sale', async () => {
+      const { uuid } = await createRestrictedKey(service, customer, { allowed_models: ['imgmodel-2'] });
+      await service.sql(`UPDATE api_keys SET allowed_models = '{imgmodel-2,former-model}' WHERE uuid = $1`, [uuid]);
+      await service.sql(
+        `INSERT INTO catalog_models (slug, uuid, kind, name, released_at, removed_at)
+           VALUES ('former-model', gen_random_uuid(), 'image', 'Former', now(), now())`,
+      );
+      const page = await show(keyPage(uuid));
+      expect(page).to.include('<span>Former <span class="hint">no longer offered</span></span>');
+      expect(listChecked(page)).to.include.members(['imgmodel-2', 'former-model']).and.to.not.include('all_models');
+      expect(page).to.match(/name="allowed_models" value="vidmodel-video"\/?> Video model/);
+      await send(keyPage(uuid), {
+        ...WITHOUT_MODELS,
+        name: 'renamed',
+        all_scopes: 'on',
+        allowed_models: 'former-model imgmodel-2',
+      });
+      expect(await findKey(customer, uuid)).to.deep.include({
+        name: 'renamed',
+        allowed_models: ['imgmodel-2', 'former-model'],
+      });
     });
 
     it('keeps an expiry with a time of day', async () => {

@@ -27,7 +27,7 @@ describe('pages with a configured brand', () => {
     const html = { headers: { accept: 'text/html' } };
     for (const [browser, path] of [
       [visitor, '/account/'],
-      [visitor, '/account/connect/'],
+      [visitor, '/account/applications/'],
       [visitor, client.authorizePath(createPkce().challenge)],
       [new HttpBrowser(), '/sign-in'],
       [new HttpBrowser(), '/mcp'],
@@ -60,7 +60,7 @@ describe('pages with a configured brand', () => {
     const { visitor } = await createVisitor(service);
     const csv = await visitor.request(at('/account/ledger/export/'));
     expect(csv.headers.get('content-disposition')).to.equal('attachment; filename="lumen-sohne-ledger.csv"');
-    expect((await visitor.request(at('/account/connect/'))).text).to.include('--transport http lumen-sohne ');
+    expect((await visitor.request(at('/account/applications/'))).text).to.include('--transport http lumen-sohne ');
     const saved = await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { first_name: 'Ada' });
     expect((await visitor.request(at(saved.headers.get('location') ?? ''))).text).to.include(
       '<title>Profile saved · Lumen &amp; Söhne</title>',

@@ -126,7 +126,7 @@ describe('the files for registries and language models', () => {
     const mcp = `${service.baseUrl}/mcp`;
     for (const [path, headers] of [
       ['/mcp', { accept: 'text/html' }],
-      ['/account/connect/', { cookie: customer.cookie }],
+      ['/account/applications/', { cookie: customer.cookie }],
     ] as const) {
       const page = String((await get(path, undefined, headers)).body).replaceAll('&amp;', '&');
       const cursor = new URL(/href="(cursor:[^"]+)"/.exec(page)?.[1] ?? '');

@@ -33,6 +33,15 @@ describe('the library page', () => {
       .to.match(/<option value="succeeded" selected>/)
       .and.to.match(/<option value="image" selected>/);
     expect(text).to.include('value="2026-03-02"').and.to.include('href="/account/library/">Clear filters');
+    // A list of few pages has no field for the page.
+    expect(text).to.not.include('name="page"');
+    const all = await visitor.request(at('/account/library/?kind=image&page=2'));
+    expect(all.text)
+      .to.include('href="/account/library/?kind=image&amp;page=1">First</a>')
+      .and.to.match(
+        /page=\d+">Last<\/a><form method="get" action="\/account\/library\/"><input type="hidden" name="kind"/,
+      )
+      .and.to.match(/<input id="page" type="text" name="page"/);
     for (const { uuid } of body.data) expect(text).to.include(`/account/library/${uuid}/delete/`);
     const second = await visitor.request(at(`/account/library/?${query}&page=2`));
     expect(countCards(second.text)).to.equal(Math.min(20, total - 20));
@@ -82,6 +91,7 @@ describe('the library page', () => {
     const open = async () => (await visitor.request(at('/account/library/'))).text;
     const waiting = await open();
     expect(waiting).to.match(/<span class="tag off">In progress<\/span>/);
+    expect(waiting).to.match(/<\/svg>In progress for \d+ s<\/span>/);
     expect(waiting).to.include('Reload the page to see the results.').and.to.not.include('>Download<');
     expect((await visitor.request(at(`/account/library/${queued.uuid}/delete/`))).text).to.include(
       'It is still in progress, and keeps its slot until it ends.',

@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 
 type Fields = Record<string, string>;
 
-const WHOLE_ACCOUNT = { all_scopes: 'on', expires_at: '', limit_period: 'day', allowed_models: '', allowed_ips: '' };
+const WHOLE_ACCOUNT = { all_scopes: 'on', expires_at: '', limit_period: 'day', all_models: 'on', allowed_ips: '' };
 
 const getProblem = (page: string) => /role="alert"[^>]*>(.*?)<\//s.exec(page)?.[1];
 const findKey = async (owner: TestCustomer, uuid: string) =>

@@ -110,7 +110,7 @@ describe('test data on the pages of its owner', () => {
       body: { ...IMAGE, prompt: 'a', metadata },
     });
     const { text } = await visit(`${LIBRARY}${body.uuid}/`);
-    expect(text).to.include('<dt>Metadata</dt><dd>project: lighthouse, scene &lt;b>: 12</dd>');
+    expect(text).to.include('&quot;scene &lt;b>&quot;: &quot;12&quot;');
     expect((await visit(`${LIBRARY}${live}/`)).text).to.not.include('Metadata');
   });
 });

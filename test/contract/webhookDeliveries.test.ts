@@ -115,6 +115,9 @@ describe('webhook deliveries, secrets and single addresses', () => {
     expect(succeeded.pagination.total_items).to.equal(11);
     expect(succeeded.data[0]).to.include({ status: 'succeeded', last_status: 204, next_attempt_at: null });
     expect((await customer.request('GET', `${path}?status=failed`)).body.pagination.total_items).to.equal(0);
+    expect((await customer.request('GET', `${path}?type=webhook.test`)).body.pagination.total_items).to.equal(22);
+    expect((await customer.request('GET', `${path}?type=credits.low`)).body.pagination.total_items).to.equal(0);
+    expectError(await customer.request('GET', `${path}?type=unknown`), 'validation_error', 'type');
     expectError(await customer.request('GET', `${path}?status=sent`), 'validation_error', 'status');
     expectError(await customer.request('GET', `${path}?page=0`), 'validation_error', 'page');
   });

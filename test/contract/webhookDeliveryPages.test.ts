@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createVisitor } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { findForm } from '../harness/httpBrowser.ts';
+import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { getTitle, SECRET, WebhookPages, WEBHOOKS_PAGE } from '../harness/webhookPages.ts';
 
@@ -24,19 +24,23 @@ describe('pages with webhook deliveries', () => {
       [delivery, status, error],
     );
 
+  const showDelivery = (visitor: HttpBrowser, path: string, delivery: string) =>
+    pages.show(visitor, `${path}deliveries/${delivery}/`);
+
   describe('the deliveries of an endpoint', () => {
-    it('are listed with their result in words, and can be repeated', async () => {
+    it('are listed with their result in words, and can be sent again', async () => {
       const { visitor, path } = await pages.addEndpoint();
       const delivery = await pages.sendTest(visitor, path);
       expect(getTitle(await pages.show(visitor, `${path}?done=tested`))).to.equal('Test event sent');
-      const pending = await pages.show(visitor, path);
-      expect(pending).to.include('webhook.test').and.to.include('Not attempted yet').and.to.include('>Pending</span>');
-      expect(pending).to.not.include('>Redeliver</button>');
-      const early = await pages.send(visitor, path, { action: 'redeliver', delivery });
+      const deliveryPath = `${path}deliveries/${delivery}/`;
+      expect(await pages.show(visitor, path))
+        .to.include(`<a href="${deliveryPath}">webhook.test</a>`)
+        .and.to.include('>Pending</span>');
+      expect(await pages.show(visitor, deliveryPath))
+        .to.include('No attempts yet.')
+        .and.to.not.include('>Send again</button>');
+      const early = await pages.sendAgain(visitor, path, delivery);
       expect([early.status, early.text.includes('The delivery is still pending')]).to.deep.equal([400, true]);
-      await fail(delivery, 503, null);
-      const failed = await pages.show(visitor, `${path}?status=failed`);
-      expect(failed).to.include('HTTP 503').and.to.include('>Failed</span>').and.to.include('>Redeliver</button>');
       for (const [error, status, words] of [
         ['status 500', 500, 'HTTP 500'],
         ['redirect', 301, 'HTTP 301: redirects are not followed'],
@@ -46,19 +50,19 @@ describe('pages with webhook deliveries', () => {
         ['anything else', null, 'anything else'],
       ] as const) {
         await fail(delivery, status, error);
-        expect(await pages.show(visitor, path), error).to.include(`>${words}</p>`);
+        expect(await pages.show(visitor, `${path}?status=failed`), error)
+          .to.include(`>${words}</td>`)
+          .and.to.include('>Failed</span>');
       }
-      const repeated = await pages.send(visitor, path, { action: 'redeliver', delivery, status: 'failed' });
-      expect(repeated.headers.get('location')).to.equal(`${path}?status=failed&done=redelivered`);
-      const page = await pages.show(visitor, `${path}?status=failed&done=redelivered`);
-      expect(getTitle(page)).to.equal('Delivery repeated');
-      expect(page).to.include('No failed deliveries.');
-      expect(await pages.show(visitor, `${path}?status=pending`))
-        .to.include('webhook.test')
-        .and.to.include('Pending</span>');
+      const repeated = await pages.sendAgain(visitor, path, delivery);
+      expect(repeated.headers.get('location')).to.equal(`${deliveryPath}?done=sent`);
+      const page = await pages.show(visitor, `${deliveryPath}?done=sent`);
+      expect(getTitle(page)).to.equal('Delivery started again');
+      expect(await pages.show(visitor, `${path}?status=failed`)).to.include('No deliveries match these filters.');
+      expect(await pages.show(visitor, `${path}?status=pending`)).to.include('>Pending</span>');
     });
 
-    it('are filtered by status, in pages that keep the filter and are small', async () => {
+    it('are filtered by status and event, in pages that keep the filter and are small', async () => {
       const { visitor, path } = await pages.addEndpoint();
       await pages.sendTest(visitor, path);
       await service.sql(
@@ -74,27 +78,64 @@ describe('pages with webhook deliveries', () => {
             WHERE w.uuid::text = $1`,
         [path.split('/').at(-2)],
       );
-      const first = await pages.show(visitor, `${path}?status=failed`);
-      expect(first.split('>Redeliver</button>').length).to.equal(21);
-      expect(first).to.include('Page 1 of 2').and.to.include(`href="${path}?status=failed&amp;page=2"`);
-      expect(Buffer.byteLength(first)).to.be.below(100_000);
-      const second = await pages.show(visitor, `${path}?status=failed&page=2`);
-      expect(second.split('>Redeliver</button>').length).to.equal(11);
-      expect(await pages.show(visitor, `${path}?status=`)).to.include('Page 1 of 2');
-      for (const query of ['status=lost', 'page=0', 'page=two']) {
+      const countRows = (text: string) => text.split(`<a href="${path}deliveries/`).length - 1;
+      for (const filter of ['status=failed', 'type=generation.failed', 'status=failed&type=generation.failed']) {
+        const first = await pages.show(visitor, `${path}?${filter}`);
+        expect(countRows(first), filter).to.equal(20);
+        expect(first)
+          .to.include('Page 1 of 2')
+          .and.to.include(`href="${path}?${filter.replace('&', '&amp;')}&amp;page=2"`);
+        expect(Buffer.byteLength(first)).to.be.below(100_000);
+        expect(countRows(await pages.show(visitor, `${path}?${filter}&page=2`))).to.equal(10);
+      }
+      expect(countRows(await pages.show(visitor, `${path}?type=webhook.test`))).to.equal(1);
+      expect(await pages.show(visitor, `${path}?type=webhook.test&status=failed`)).to.include('No deliveries match');
+      expect(await pages.show(visitor, `${path}?status=&type=`)).to.include('Page 1 of 2');
+      for (const query of ['status=lost', 'type=lost', 'page=0', 'page=two']) {
         const { status, text } = await visitor.request(pages.at(`${path}?${query}`));
         expect([status, text.includes('role="alert"')], query).to.deep.equal([400, true]);
       }
     });
 
-    it('of another account cannot be repeated, and an unknown one is not found', async () => {
+    it('show each attempt with its time, duration, headers and response, newest first', async () => {
+      const { visitor, path } = await pages.addEndpoint();
+      const delivery = await pages.sendTest(visitor, path);
+      const attempt = { duration_ms: 1_203, status: 503, error: 'status 503', signature: 'v1,c2lnbmF0dXJl' };
+      const response = { response_body: '<b>down</b>', response_is_binary: false };
+      await service.sql(
+        `UPDATE webhook_deliveries SET attempts = 3, last_status = 200, attempt_log = $2 WHERE uuid = $1`,
+        [
+          delivery,
+          JSON.stringify([
+            { sent_at: '2026-11-22T09:30:05.120Z', ...attempt, ...response },
+            { ...attempt, sent_at: '2026-11-22T09:31:05.120Z', status: null, error: 'timeout', response_body: null },
+            { ...attempt, sent_at: '2026-11-22T09:36:05.120Z', response_body: null, response_is_binary: true },
+          ]),
+        ],
+      );
+      const text = await showDelivery(visitor, path, delivery);
+      expect(text)
+        .to.include('>Retrying</span>')
+        .and.to.include('<time datetime="2026-11-22T09:30:05.120Z">22 Nov 2026, 09:30:05</time>: HTTP 503, 1,203 ms')
+        .and.to.include('No response within 15 seconds, 1,203 ms')
+        .and.to.include('webhook-timestamp: 1795339805')
+        .and.to.include('webhook-signature: v1,c2lnbmF0dXJl')
+        .and.to.include('&lt;b>down&lt;/b>')
+        .and.to.include('it is not text')
+        .and.to.include('{&quot;type&quot;:&quot;webhook.test&quot;');
+      expect(text.indexOf('09:36:05')).to.be.below(text.indexOf('09:30:05'));
+    });
+
+    it('of another account cannot be seen or sent again, and an unknown one is not found', async () => {
       const [mine, theirs] = await Promise.all([pages.addEndpoint(), pages.addEndpoint()]);
       const delivery = await pages.sendTest(theirs.visitor, theirs.path);
       await fail(delivery, 500, null);
-      for (const uuid of [delivery, randomUUID(), 'none', '']) {
-        const { status } = await pages.send(mine.visitor, mine.path, { action: 'redeliver', delivery: uuid });
+      for (const uuid of [delivery, randomUUID(), 'none']) {
+        expect((await pages.sendAgain(mine.visitor, mine.path, uuid)).status, uuid).to.equal(404);
+        const { status } = await mine.visitor.request(pages.at(`${mine.path}deliveries/${uuid}/`));
         expect(status, uuid).to.equal(404);
       }
+      expect((await pages.sendAgain(mine.visitor, theirs.path, delivery)).status).to.equal(404);
       const [row] = await service.sql('SELECT status FROM webhook_deliveries WHERE uuid = $1', [delivery]);
       expect(row.status).to.equal('failed');
     });
@@ -154,9 +195,12 @@ describe('pages with webhook deliveries', () => {
       expect(await pages.show(visitor, path))
         .to.include('https://single.example.com/')
         .and.to.include('HTTP 500');
-      const repeated = await pages.send(visitor, path, { action: 'redeliver', delivery });
-      expect(repeated.headers.get('location')).to.equal(`${path}?done=redelivered`);
+      const deliveryPath = `${WEBHOOKS_PAGE}${uuid}/deliveries/${delivery}/`;
+      expect(await pages.show(visitor, deliveryPath)).to.include(`href="${path}">Back to the deliveries`);
+      const repeated = await pages.sendAgain(visitor, `${WEBHOOKS_PAGE}${uuid}/`, delivery);
+      expect(repeated.headers.get('location')).to.equal(`${deliveryPath}?done=sent`);
       expect(await pages.show(visitor, path)).to.include('>Pending</span>');
+      expect(await pages.show(visitor, WEBHOOKS_PAGE)).to.include('<details class="card" open>');
     });
   });
 });

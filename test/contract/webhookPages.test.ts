@@ -28,6 +28,7 @@ describe('webhook pages', () => {
       const { visitor } = await createVisitor(service);
       const text = await pages.show(visitor, WEBHOOKS_PAGE);
       expect(getTitle(text)).to.equal('Webhooks');
+      expect(text).to.include('<details class="card"><summary>Events of single generations</summary>');
       expect(text).to.include('No endpoints yet.').and.to.include('<a href="/account/webhooks/" aria-current="page">');
       expect((await visitor.request(pages.at('/account/'))).text).to.include('href="/account/webhooks/"');
       for (const type of WEBHOOK_EVENT_TYPES) expect(text).to.include(`name="events" value="${type}"`);
@@ -146,12 +147,15 @@ describe('webhook pages', () => {
       expect((await listEndpoints(customer))[0]).to.include({ enabled: false, disabled_reason: 'owner' });
       const text = await pages.show(visitor, path);
       expect(text).to.include('>Enable</button>').and.to.not.include('Send test event');
-      expect(text).to.include('>Failed</span>').and.to.not.include('>Redeliver</button>');
-      for (const fields of [
-        { action: 'test', delivery },
-        { action: 'redeliver', delivery },
+      const deliveryPath = `${path}deliveries/${delivery}/`;
+      expect(text).to.include('>Failed</span>').and.to.include(`href="${deliveryPath}"`);
+      expect(await pages.show(visitor, deliveryPath))
+        .to.include('To send it again, enable the endpoint.')
+        .and.to.not.include('>Send again</button>');
+      for (const rejected of [
+        await pages.send(visitor, path, { action: 'test' }),
+        await pages.sendAgain(visitor, path, delivery),
       ]) {
-        const rejected = await pages.send(visitor, path, fields);
         expect(rejected.status).to.equal(400);
         expect(rejected.text).to.include('The webhook endpoint is disabled. Enable it first.');
       }

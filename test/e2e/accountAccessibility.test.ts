@@ -14,7 +14,7 @@ const VIEWS = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   { colorScheme: 'dark', viewport: { width: NARROW_WIDTH, height: 640 } },
 ] as const;
-const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'webhooks/', 'webhooks/default/', 'connect/'];
+const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'webhooks/', 'webhooks/default/'];
 const FURTHER_PAGES = ['applications/', 'affiliate/', 'settings/', 'security/', 'export/', 'delete/'];
 const ACCOUNT_PATHS = [...PAGES, ...FURTHER_PAGES].map((name) => `/account/${name}`);
 

@@ -129,7 +129,7 @@ describe('account pages, in a real browser', () => {
         await expectOutcome(page, '/account/webhooks/?done=deleted', 'Webhook deleted');
       });
 
-      it('redelivers a failed webhook, and shows and rotates the default secret', async () => {
+      it('sends a failed webhook again, and shows and rotates the default secret', async () => {
         const customer = await service.createCustomer(null);
         const { id, uuid } = await createTestEndpoint(service, customer, 'https://hooks.example.com/');
         await customer.request('POST', `/api/webhooks/${uuid}/test/`);
@@ -142,8 +142,10 @@ describe('account pages, in a real browser', () => {
         await pressEnterOn(page, button(page, 'Filter'));
         await page.waitForURL('**/?status=failed');
         await expectFits(page);
-        await pressEnterOn(page, page.getByRole('button', { name: /^Redeliver webhook\.test of / }));
-        await expectOutcome(page, `${uuid}/?status=failed&done=redelivered`, 'Delivery repeated');
+        await pressEnterOn(page, page.getByRole('link', { name: 'webhook.test' }));
+        await pressEnterOn(page, button(page, 'Send again'));
+        await expectOutcome(page, '/?done=sent', 'Delivery started again');
+        await expectFits(page);
 
         await visit(page, '/account/webhooks/default/');
         await pressEnterOn(page, button(page, 'Show secret'));
@@ -270,7 +272,7 @@ describe('account pages, in a real browser', () => {
   it('copies the address of the MCP server and reports that', async () => {
     const page = await open(await service.createCustomer(null));
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.goto('/account/connect/');
+    await page.goto('/account/applications/');
     await page.getByRole('button', { name: 'Copy the address' }).click();
     await page.getByText('Copied to the clipboard.').waitFor({ state: 'attached' });
     expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(`${service.baseUrl}/mcp`);

@@ -19,7 +19,7 @@ export interface ReceivedWebhook {
 /** Response of a receiver. A number is a status. `slow` accepts after 700 ms. */
 export type ReceiverBehaviour =
   | number
-  | { status: number; headers: Record<string, string> }
+  | { status: number; headers?: Record<string, string>; body?: string | Uint8Array }
   | 'accept'
   | 'slow'
   | 'hang'
@@ -71,7 +71,8 @@ export class WebhookReceiver extends HttpFake {
 
   #respond(behaviour: ReceiverBehaviour, response: ServerResponse): void {
     if (typeof behaviour === 'number') return void response.writeHead(behaviour).end('{}');
-    if (typeof behaviour === 'object') return void response.writeHead(behaviour.status, behaviour.headers).end();
+    if (typeof behaviour === 'object')
+      return void response.writeHead(behaviour.status, behaviour.headers).end(behaviour.body);
     switch (behaviour) {
       case 'accept':
         return void response.writeHead(204).end();

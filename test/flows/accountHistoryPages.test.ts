@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
+import { IMAGE } from '../harness/apiClient.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -23,6 +24,10 @@ describe('usage, ledger and library pages', () => {
       expect(text).to.match(new RegExp(`href="/account/${name}/" aria-current="page"`));
       expect(text).to.not.match(/ style=/);
     }
+    const library = await visitor.request(at('/account/library/'));
+    expect(library.text)
+      .to.include('>Create an API key</a>')
+      .and.to.include('href="/account/applications/#connect">Connect an assistant</a>');
     const { text } = await visitor.request(at('/account/'));
     expect(text).to.include('Getting started').and.to.include('Choose a plan');
   });
@@ -52,6 +57,43 @@ describe('usage, ledger and library pages', () => {
     expect(lines[0]).to.equal('number,created_at,type,description,credits,balance_after,generation');
     expect(lines[1]).to.match(/^26,.+,burn,Generation: imgmodel-2,-1,1075,[0-9a-f-]{36}$/);
     expect(lines[26]).to.match(/^1,.+,grant,.+,1100,1100,$/);
+  });
+
+  it('name models in the ledger, and link the generations that were not deleted', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    const [kept, deleted] = [await customer.createImage('kept'), await customer.createImage('deleted')];
+    for (const { uuid } of [kept, deleted]) await customer.waitForEnd(uuid);
+    await sendAccountForm(service.baseUrl, visitor, `/account/library/${deleted.uuid}/delete/`);
+    const { text } = await visitor.request(at('/account/ledger/'));
+    expect(text)
+      .to.include(`<a href="/account/library/${kept.uuid}/">Generation: Image model</a>`)
+      .and.to.include('<td>Generation: Image model (deleted)</td>')
+      .and.to.not.include(deleted.uuid);
+    const { body } = await customer.request('GET', '/api/ledger/');
+    expect(body.data[0].description).to.equal('Generation: imgmodel-2');
+  });
+
+  it('show what created a generation, its metadata, and the generations beside it', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    const made = [];
+    for (const order of ['1', '2', '3', '4'])
+      made.push(
+        (
+          await customer.request('POST', '/api/generations/create/', {
+            body: { ...IMAGE, prompt: order, metadata: { order } },
+          })
+        ).body.uuid,
+      );
+    const [first, second, third, fourth] = made as [string, string, string, string];
+    await sendAccountForm(service.baseUrl, visitor, `/account/library/${third}/delete/`);
+    const link = (uuid: string, name: string) => new RegExp(`href="/account/library/${uuid}/"[^>]*>${name}</a>`);
+    const { text } = await visitor.request(at(`/account/library/${second}/`));
+    expect(text)
+      .to.include('Created with the API key “test”.')
+      .and.to.include('{\n  &quot;order&quot;: &quot;2&quot;\n}')
+      .and.to.match(link(fourth, 'Newer'))
+      .and.to.match(link(first, 'Older'));
+    expect((await visitor.request(at(`/account/library/${first}/`))).text).to.not.include('>Older</a>');
   });
 
   it('show each generation with its file, and delete it after a confirmation', async () => {

@@ -113,6 +113,57 @@ describe('the delivery of a webhook', () => {
     });
   }
 
+  it('stores the latest 20 attempts with what was sent and the beginning of the response, which the API returns', async () => {
+    const endpoint = await createReceiving({ status: 500, body: 'é'.repeat(2_000) });
+    await insertDeliveries(service, endpoint.id);
+    const readDetails = async () => {
+      const [{ uuid }] = await service.sql('SELECT uuid FROM webhook_deliveries WHERE endpoint_id = $1', [endpoint.id]);
+      return (await customer.request('GET', `/api/webhooks/${endpoint.uuid}/deliveries/${uuid}/`)).body;
+    };
+    await deliverDue();
+    const first = await readDetails();
+    const [webhook] = receiver.at(endpoint.path);
+    expect(first).to.include({ body: webhook!.body, last_status: 500, attempts: 1 });
+    const [attempt] = first.attempt_log;
+    expect(first.attempt_log).to.have.length(1);
+    expect(attempt).to.include({
+      status: 500,
+      error: 'status 500',
+      signature: webhook!.headers['webhook-signature'],
+      response_body: 'é'.repeat(512),
+      response_is_binary: false,
+    });
+    expect(attempt.duration_ms).to.equal(first.last_duration_ms).and.be.within(0, scaleTimeout(5_000));
+    expect(Math.floor(Date.parse(attempt.sent_at) / 1_000)).to.equal(webhook!.timestamp);
+
+    for (const [body, stored, isBinary] of [
+      [`x${'é'.repeat(600)}`, `x${'é'.repeat(511)}`, false],
+      [Buffer.from([0xff, 0xd8, 0xff]), null, true],
+      ['a\u0000b', null, true],
+      [undefined, null, false],
+    ] as const) {
+      receiver.behaviours.set(endpoint.path, { status: 503, ...(body === undefined ? {} : { body }) });
+      await service.sql(`UPDATE webhook_deliveries SET attempts = 1, next_attempt_at = $2 WHERE endpoint_id = $1`, [
+        endpoint.id,
+        service.now,
+      ]);
+      await service.sql('UPDATE webhook_endpoints SET next_delivery_at = $2 WHERE id = $1', [endpoint.id, service.now]);
+      await deliverDue();
+      const { attempt_log: log } = await readDetails();
+      expect(log.at(-1)).to.include({ status: 503, response_body: stored, response_is_binary: isBinary });
+    }
+    await service.sql(
+      `UPDATE webhook_deliveries SET next_attempt_at = $2,
+              attempt_log = jsonb_build_array(${Array(20).fill('attempt_log -> 0').join(', ')})
+        WHERE endpoint_id = $1`,
+      [endpoint.id, service.now],
+    );
+    await service.sql('UPDATE webhook_endpoints SET next_delivery_at = $2 WHERE id = $1', [endpoint.id, service.now]);
+    await deliverDue();
+    const { attempt_log: log } = await readDetails();
+    expect(log.map(({ status }: { status: number }) => status)).to.deep.equal([...Array(19).fill(500), 503]);
+  });
+
   it('reports a closed port, and a port without TLS', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));

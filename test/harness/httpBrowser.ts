@@ -66,7 +66,11 @@ export class HttpBrowser {
   }
 
   /** Submits a form, without following redirects. */
-  submitForm(action: string | URL, fields: Record<string, string>, origin = new URL(action).origin): Promise<HttpPage> {
+  submitForm(
+    action: string | URL,
+    fields: Record<string, string> | [name: string, value: string][],
+    origin = new URL(action).origin,
+  ): Promise<HttpPage> {
     return this.request(action, {
       method: 'POST',
       headers: { origin, 'content-type': 'application/x-www-form-urlencoded' },

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from './accountForms.ts';
 import type { TestCustomer } from './apiClient.ts';
-import type { HttpBrowser, HttpPage } from './httpBrowser.ts';
+import { findForm, type HttpBrowser, type HttpPage } from './httpBrowser.ts';
 import type { TestService } from './testService.ts';
 
 export const WEBHOOKS_PAGE = '/account/webhooks/';
@@ -40,6 +40,12 @@ export class WebhookPages {
 
   send(visitor: HttpBrowser, action: string, fields?: Record<string, string>): Promise<HttpPage> {
     return sendAccountForm(this.#service().baseUrl, visitor, action, fields);
+  }
+
+  /** Sends a delivery again, also where its page does not offer it. @param path page of its endpoint. */
+  async sendAgain(visitor: HttpBrowser, path: string, delivery: string): Promise<HttpPage> {
+    const { fields } = findForm(await this.show(visitor, WEBHOOKS_PAGE), '/account/sign-out/');
+    return visitor.submitForm(this.at(`${path}deliveries/${delivery}/`), fields);
   }
 
   /** Adds an endpoint of a new customer through the form. */

@@ -3,8 +3,9 @@ import { requireTestAccount } from '../../../shared/domain/accounts/testAccounts
 import { getDefaultSecret, rotateDefaultSecret } from '../../../shared/domain/webhooks/defaultEndpoint.ts';
 import {
   DELIVERY_STATUSES,
-  type DeliveryStatus,
+  type DeliveryFilter,
   listDeliveries,
+  readDelivery,
   redeliver,
 } from '../../../shared/domain/webhooks/deliveries.ts';
 import {
@@ -19,6 +20,7 @@ import {
 import { createQueryParser, type Parameters } from '../../../shared/lib/validation/queryParser.ts';
 import { CommissionData, LowCreditsData, PayoutData, TopupData } from '../../../shared/presenters/webhookData.ts';
 import { presentWebhookEndpoint, WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
+import { WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE } from '../../../shared/spec/events.ts';
 import { FILTERED_ITEMS_MAX, WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/limits.ts';
 import type { KeyMode } from '../../../shared/spec/testMode.ts';
 import { examplePage } from '../../openapi/examples.ts';
@@ -32,13 +34,20 @@ import {
   endpointResponse,
   endpointWithSecretResponse,
   EXAMPLE_DELIVERY,
+  EXAMPLE_DELIVERY_DETAILS,
   EXAMPLE_ENDPOINT,
   EXAMPLE_URL,
   pendingDeliveryResponse,
 } from './examples.ts';
-import { presentDefaultSecret, presentDelivery, presentEndpointWithSecret } from './presenter.ts';
+import {
+  presentDefaultSecret,
+  presentDelivery,
+  presentDeliveryDetails,
+  presentEndpointWithSecret,
+} from './presenter.ts';
 import {
   CreateWebhookRequest,
+  DeliveryDetailsResponse,
   DeliveryResponse,
   UpdateWebhookRequest,
   WebhookEndpointWithSecretResponse,
@@ -48,6 +57,9 @@ export { EXAMPLE_ENDPOINT };
 
 const DELIVERY_FILTERS = {
   status: Type.Optional(Type.Enum([...DELIVERY_STATUSES], { description: 'Only deliveries with this status.' })),
+  type: Type.Optional(
+    Type.Enum([...WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE], { description: 'Only deliveries of events of this type.' }),
+  ),
 };
 const DeliveriesQuery = Type.Object({ page: PageParameter, ...DELIVERY_FILTERS });
 const parseFilters = createQueryParser(Type.Object(DELIVERY_FILTERS));
@@ -56,12 +68,13 @@ const parseFilters = createQueryParser(Type.Object(DELIVERY_FILTERS));
  * Parses the filters of the deliveries of a webhook endpoint. Other parameters are ignored.
  * @throws ServiceError validation_error
  */
-export function parseDeliveryFilter(parameters: Parameters): { status?: DeliveryStatus } {
-  return { status: parseFilters(parameters).status };
+export function parseDeliveryFilter(parameters: Parameters): DeliveryFilter {
+  const { status, type } = parseFilters(parameters);
+  return { status, type };
 }
 
 /** Returns the filters of the deliveries of a webhook endpoint as a query, for the links to its other pages. */
-const buildDeliveryQuery = (parameters: Parameters): string =>
+export const buildDeliveryQuery = (parameters: Parameters): string =>
   buildFilterQuery(parameters, Object.keys(DELIVERY_FILTERS));
 
 const ModeQuery = Type.Object({
@@ -88,6 +101,7 @@ export const WEBHOOKS: Feature = {
     WebhookEndpoint: WebhookEndpointResponse,
     WebhookEndpointWithSecret: WebhookEndpointWithSecretResponse,
     WebhookDelivery: DeliveryResponse,
+    WebhookDeliveryDetails: DeliveryDetailsResponse,
     LowCredits: LowCreditsData,
     Topup: TopupData,
     Commission: CommissionData,
@@ -229,11 +243,26 @@ export const WEBHOOKS: Feature = {
         schema: pageResponse(DeliveryResponse),
         example: examplePage(EXAMPLE_DELIVERY),
       },
-      run: async ({ ctx, accountId, uuid, query: { page, status } }) => {
-        const deliveries = await listDeliveries(accountId, uuid, page, { status });
+      run: async ({ ctx, accountId, uuid, query: { page, status, type } }) => {
+        const deliveries = await listDeliveries(accountId, uuid, page, { status, type });
         const path = `/api/webhooks/${uuid}/deliveries/`;
         return presentPage(deliveries, path, presentDelivery, buildDeliveryQuery(ctx.query));
       },
+    }),
+    defineEndpoint({
+      id: 'getWebhookDelivery',
+      route: 'GET /api/webhooks/:uuid/deliveries/:delivery/',
+      policy: { access: 'account' },
+      summary: 'Get a delivery with its attempts',
+      description:
+        'Shows what was sent and how the receiver responded. The other headers of the requests are constant.',
+      response: {
+        description: 'The delivery.',
+        schema: DeliveryDetailsResponse,
+        example: EXAMPLE_DELIVERY_DETAILS,
+      },
+      run: async ({ ctx, accountId, uuid }) =>
+        presentDeliveryDetails((await readDelivery(accountId, uuid, parseUuidParam(ctx, 'delivery'))).delivery),
     }),
     defineEndpoint({
       id: 'redeliverWebhook',

@@ -32,8 +32,25 @@ export const EXAMPLE_DELIVERY = {
   last_attempt_at: EXAMPLE_TIMESTAMP,
   last_status: 500,
   last_error: 'status 500',
+  last_duration_ms: 120,
   delivered_at: null,
   created_at: EXAMPLE_TIMESTAMP,
+};
+
+export const EXAMPLE_DELIVERY_DETAILS = {
+  ...EXAMPLE_DELIVERY,
+  body: `{"type":"generation.succeeded","timestamp":"${EXAMPLE_TIMESTAMP}","data":{"uuid":"${EXAMPLE_UUID}"}}`,
+  attempt_log: [
+    {
+      sent_at: EXAMPLE_TIMESTAMP,
+      duration_ms: 120,
+      status: 500,
+      error: 'status 500',
+      signature: `v1,${'A'.repeat(43)}= v1a,${'A'.repeat(86)}==`,
+      response_body: 'Internal Server Error',
+      response_is_binary: false,
+    },
+  ],
 };
 
 export const endpointResponse = (description: string): SuccessResponse => ({
@@ -58,6 +75,7 @@ export const pendingDeliveryResponse = (description: string): SuccessResponse =>
     last_attempt_at: null,
     last_status: null,
     last_error: null,
+    last_duration_ms: null,
   },
 });
 

@@ -1,10 +1,15 @@
 import type { Static } from 'typebox';
 import type { DefaultSecret } from '../../../shared/domain/webhooks/defaultEndpoint.ts';
-import type { ListedDelivery } from '../../../shared/domain/webhooks/deliveries.ts';
+import type { DeliveryDetails, ListedDelivery } from '../../../shared/domain/webhooks/deliveries.ts';
 import type { EndpointWithSecret } from '../../../shared/domain/webhooks/rotateSecret.ts';
 import { presentAs } from '../../../shared/presenters/fields.ts';
 import { presentWebhookEndpoint } from '../../../shared/presenters/webhookEndpoint.ts';
-import { type DefaultSecretResponse, DeliveryResponse, type WebhookEndpointWithSecretResponse } from './schemas.ts';
+import {
+  type DefaultSecretResponse,
+  DeliveryDetailsResponse,
+  DeliveryResponse,
+  type WebhookEndpointWithSecretResponse,
+} from './schemas.ts';
 
 export function presentEndpointWithSecret({
   endpoint,
@@ -18,3 +23,4 @@ export function presentDefaultSecret({ uuid, secret, publicKey }: DefaultSecret)
 }
 
 export const presentDelivery = (row: ListedDelivery) => presentAs(DeliveryResponse, row);
+export const presentDeliveryDetails = (row: DeliveryDetails) => presentAs(DeliveryDetailsResponse, row);

@@ -60,12 +60,12 @@ export const t = defineTexts({
   allow: { en: 'Allow', de: 'Erlauben', fr: 'Autoriser', es: 'Permitir', ja: '許可', 'zh-CN': '允许' },
   deny: { en: 'Deny', de: 'Ablehnen', fr: 'Refuser', es: 'Denegar', ja: '拒否', 'zh-CN': '拒绝' },
   changeLater: {
-    en: 'You can change this or disconnect it at any time under <link>Applications</link>. Not your account?',
-    de: 'Sie können dies jederzeit unter <link>Anwendungen</link> ändern oder die Verbindung trennen. Nicht Ihr Konto?',
-    fr: 'Vous pouvez modifier cet accès ou déconnecter l’application à tout moment sous <link>Applications</link>. Ce n’est pas votre compte ?',
-    es: 'Puede cambiarlo o desconectar la aplicación en cualquier momento en <link>Aplicaciones</link>. ¿No es su cuenta?',
-    ja: 'この設定の変更や切断は、いつでも<link>アプリケーション</link>から行えます。ご自分のアカウントではありませんか?',
-    'zh-CN': '您可以随时在<link>应用</link>中更改或断开连接。不是您的账户？',
+    en: 'You can change this or disconnect it at any time under <link>Assistants and apps</link>. Not your account?',
+    de: 'Sie können dies jederzeit unter <link>Assistenten und Apps</link> ändern oder die Verbindung trennen. Nicht Ihr Konto?',
+    fr: 'Vous pouvez modifier cet accès ou déconnecter l’application à tout moment sous <link>Assistants et applications</link>. Ce n’est pas votre compte ?',
+    es: 'Puede cambiarlo o desconectar la aplicación en cualquier momento en <link>Asistentes y aplicaciones</link>. ¿No es su cuenta?',
+    ja: 'この設定の変更や切断は、いつでも<link>アシスタントとアプリ</link>から行えます。ご自分のアカウントではありませんか?',
+    'zh-CN': '您可以随时在<link>助手与应用</link>中更改或断开连接。不是您的账户？',
   },
   otherAccount: {
     en: 'Use another account',

@@ -104,12 +104,14 @@ export function listField(texts: FieldTexts): Field<readonly string[] | null> {
   };
 }
 
+type ChoiceItems<Item extends string> = readonly (readonly [Item, Lazy<ComponentChildren>])[];
+
 interface Choices<Item extends string> {
   label: Lazy<string>;
   /** Check box for all items, also future ones, which are null in the request. */
   all: { name: string; label: Lazy<string> };
-  /** Items with their labels. */
-  items: readonly (readonly [Item, Lazy<ComponentChildren>])[];
+  /** Items with their labels. They may depend on those that are chosen. */
+  items: ChoiceItems<Item> | ((chosen: readonly string[]) => ChoiceItems<Item>);
   /** Sentences about a choice of both all and single items, and about an empty one. */
   errors: { both: string; none: string };
   /**
@@ -138,7 +140,7 @@ export function choicesField<Item extends string>({
             <input type="checkbox" name={all.name} value="on" checked={values.has(all.name) || !isSent(values, name)} />{' '}
             {resolve(all.label)}
           </label>
-          {items.map(([item, itemLabel]) => (
+          {(typeof items === 'function' ? items(values.getAll(name)) : items).map(([item, itemLabel]) => (
             <label>
               <input type="checkbox" name={name} value={item} checked={values.has(name, item)} /> {resolve(itemLabel)}
             </label>

@@ -11,7 +11,6 @@ import report from 'lucide-static/dist/esm/icons/file-chart-column.mjs';
 import gift from 'lucide-static/dist/esm/icons/gift.mjs';
 import handshake from 'lucide-static/dist/esm/icons/handshake.mjs';
 import house from 'lucide-static/dist/esm/icons/house.mjs';
-import noImage from 'lucide-static/dist/esm/icons/image-off.mjs';
 import images from 'lucide-static/dist/esm/icons/images.mjs';
 import key from 'lucide-static/dist/esm/icons/key-round.mjs';
 import dashboard from 'lucide-static/dist/esm/icons/layout-dashboard.mjs';
@@ -20,7 +19,6 @@ import signOut from 'lucide-static/dist/esm/icons/log-out.mjs';
 import menu from 'lucide-static/dist/esm/icons/menu.mjs';
 import play from 'lucide-static/dist/esm/icons/play.mjs';
 import design from 'lucide-static/dist/esm/icons/palette.mjs';
-import plug from 'lucide-static/dist/esm/icons/plug.mjs';
 import history from 'lucide-static/dist/esm/icons/receipt-text.mjs';
 import log from 'lucide-static/dist/esm/icons/scroll-text.mjs';
 import settings from 'lucide-static/dist/esm/icons/settings.mjs';
@@ -49,9 +47,7 @@ const ICONS = {
   key,
   log,
   menu,
-  noImage,
   play,
-  plug,
   queue,
   report,
   settings,

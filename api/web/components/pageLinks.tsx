@@ -9,7 +9,10 @@ interface PageLinksProps {
   query?: string;
 }
 
-/** Links to the previous and the next page of a list. Nothing for a list of one page. */
+/** Number of pages from which the first, the last and any page can be chosen. */
+const MANY_PAGES = 4;
+
+/** Links to the pages of a list, with a field for the page of a long one. Nothing for a list of one page. */
 export function PageLinks({ list, path, query = '' }: PageLinksProps): VNode | null {
   const pages = countPages(list.totalItems);
   if (pages === 1 && list.page === 1) return null;
@@ -18,6 +21,11 @@ export function PageLinks({ list, path, query = '' }: PageLinksProps): VNode | n
   const listPath = `${path}?${query === '' ? '' : `${query}&`}`;
   return (
     <nav class="pages" aria-label={t.pages()}>
+      {newer === undefined || pages < MANY_PAGES ? null : (
+        <a class="button slight" href={`${listPath}page=1`}>
+          {t.first()}
+        </a>
+      )}
       {newer === undefined ? null : (
         <a class="button slight" href={`${listPath}page=${newer}`} rel="prev">
           {t.newer()}
@@ -28,6 +36,23 @@ export function PageLinks({ list, path, query = '' }: PageLinksProps): VNode | n
         <a class="button slight" href={`${listPath}page=${older}`} rel="next">
           {t.older()}
         </a>
+      )}
+      {older === undefined || pages < MANY_PAGES ? null : (
+        <a class="button slight" href={`${listPath}page=${pages}`}>
+          {t.last()}
+        </a>
+      )}
+      {pages < MANY_PAGES ? null : (
+        <form method="get" action={path}>
+          {[...new URLSearchParams(query)].map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <label for="page">{t.goToPage()}</label>
+          <input id="page" type="text" name="page" inputMode="numeric" autocomplete="off" required />
+          <button type="submit" class="slight">
+            {t.go()}
+          </button>
+        </form>
       )}
     </nav>
   );

@@ -65,6 +65,8 @@ async function updateLive() {
   return true;
 }
 
+for (const time of document.querySelectorAll('time')) time.title = new Date(time.dateTime).toLocaleString();
+
 for (const button of document.querySelectorAll('button[data-copy]')) enableCopyButton(button);
 
 scheduleRefresh();

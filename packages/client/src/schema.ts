@@ -461,6 +461,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhooks/{uuid}/deliveries/{delivery}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a delivery with its attempts
+         * @description Shows what was sent and how the receiver responded. The other headers of the requests are constant.
+         */
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/webhooks/{uuid}/deliveries/{delivery}/redeliver/": {
         parameters: {
             query?: never;
@@ -1665,6 +1685,8 @@ export interface components {
             last_status: number | null;
             /** @description Reason why the last attempt failed */
             last_error: string | null;
+            /** @description Duration of the last attempt; null if there was none */
+            last_duration_ms: number | null;
             /**
              * Format: date-time
              * @description null unless `status` is `succeeded`
@@ -1675,6 +1697,70 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+        };
+        WebhookDeliveryDetails: {
+            /** Format: uuid */
+            uuid: string;
+            /**
+             * Format: uuid
+             * @description `webhook-id` is `msg_` and this
+             */
+            event_uuid: string;
+            /** @description Type of the event */
+            type: string;
+            /** @description Address of the next attempt, or of the last one */
+            url: string;
+            /** @enum {string} */
+            status: "pending" | "succeeded" | "failed";
+            /** @description Attempts since the event, or since the delivery was started again */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description null unless `status` is `pending`
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            last_attempt_at: string | null;
+            /** @description HTTP status of the last response; null if there was none */
+            last_status: number | null;
+            /** @description Reason why the last attempt failed */
+            last_error: string | null;
+            /** @description Duration of the last attempt; null if there was none */
+            last_duration_ms: number | null;
+            /**
+             * Format: date-time
+             * @description null unless `status` is `succeeded`
+             */
+            delivered_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /** @description The body that each attempt sends */
+            body: string;
+            /** @description The attempts, oldest first; the latest 20 if there are more */
+            attempt_log: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC. `webhook-timestamp` is this in seconds
+                 */
+                sent_at: string;
+                duration_ms: number;
+                /** @description HTTP status of the response; null if there was none */
+                status: number | null;
+                /** @description Reason why the attempt failed; null if it succeeded */
+                error: string | null;
+                /** @description `webhook-signature` of the request; null if none was sent */
+                signature: string | null;
+                /** @description The first 1024 bytes of the response; null if it is empty or not UTF-8 text */
+                response_body: string | null;
+                /** @description True if the response is not UTF-8 text */
+                response_is_binary: boolean;
+            }[];
         };
         Plan: {
             /** @enum {string} */
@@ -3401,6 +3487,8 @@ export interface operations {
                 page?: number;
                 /** @description Only deliveries with this status. */
                 status?: "pending" | "succeeded" | "failed";
+                /** @description Only deliveries of events of this type. */
+                type?: "generation.succeeded" | "generation.failed" | "credits.low" | "credits.granted" | "topup.succeeded" | "topup.failed" | "subscription.updated" | "key.created" | "key.revoked" | "affiliate.commission" | "affiliate.payout" | "webhook.test";
             };
             header?: never;
             path: {
@@ -3423,6 +3511,39 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         data: components["schemas"]["WebhookDelivery"][];
                     };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryDetails"];
                 };
             };
             400: components["responses"]["ValidationError"];

@@ -355,7 +355,9 @@ function parseModels(slugs: readonly string[], kept: readonly string[]): string[
       `: ${quote(unknown)} is not a model. The models are: ${listBriefly(listed)}.`,
     );
   }
-  return [...new Set(slugs)];
+  const chosen = new Set(slugs);
+  // The order has no meaning: the same models are no change.
+  return isDeepStrictEqual(chosen, new Set(kept)) ? [...kept] : [...chosen];
 }
 
 function parseRanges(texts: readonly string[]): string[] {

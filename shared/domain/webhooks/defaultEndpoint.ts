@@ -67,6 +67,11 @@ async function lockOrCreate(transaction: Transaction, accountId: number): Promis
   return WebhookEndpoint.query(transaction).findById(id).forNoKeyUpdate().throwIfNotFound();
 }
 
+/** Returns whether an account has used its default endpoint: it is created on first use. */
+export async function hasDefaultEndpoint(accountId: number): Promise<boolean> {
+  return (await WebhookEndpoint.query().findOne({ account_id: accountId, url: null }).select('id')) !== undefined;
+}
+
 /** Keys that sign the events of generations with a `webhook_url`. */
 export interface DefaultSecret {
   /** Identifies the default endpoint in the list of its deliveries. */

@@ -5,10 +5,11 @@ import { buildFilterBindings, buildFilteredPage, type FilteredRow } from '../../
 import type { ListPage } from '../../lib/pagination.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import type { WebhookEventType, WEBHOOK_TEST_TYPE } from '../../spec/events.ts';
 import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
-import { assertEnabled, endpointNotFoundError } from './findEndpoint.ts';
+import { assertEnabled, endpointNotFoundError, findEndpoint } from './findEndpoint.ts';
 
 export type DeliveryStatus = WebhookDelivery['status'];
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const satisfies readonly DeliveryStatus[];
@@ -29,12 +30,21 @@ export interface ListedDelivery
   > {
   event_uuid: string;
   type: OutboxEvent['type'];
+  /** Duration of the last attempt. */
+  last_duration_ms: number | null;
   /** Address that the next attempt would use. */
   url: string;
 }
 
+/** A delivery with its message and attempts. */
+export interface DeliveryDetails extends ListedDelivery, Pick<WebhookDelivery, 'attempt_log'> {
+  /** The message that its attempts send. */
+  body: string;
+}
+
 const COLUMNS = `d.uuid, e.uuid AS event_uuid, e.type, coalesce(d.url, w.url) AS url, d.status, d.attempts, d.next_attempt_at,
-          d.last_attempt_at, d.last_status, d.last_error, d.delivered_at, d.created_at`;
+          d.last_attempt_at, d.last_status, d.last_error, d.delivered_at, d.created_at,
+          cast(d.attempt_log -> -1 ->> 'duration_ms' AS integer) AS last_duration_ms`;
 const JOINS = `JOIN outbox_events e ON e.id = d.event_id
           JOIN webhook_endpoints w ON w.id = d.endpoint_id`;
 
@@ -52,13 +62,27 @@ const buildList = (name: string, condition: string): Statement =>
       ORDER BY shown.id DESC`,
   );
 
-const LIST_ALL = buildList('all', '');
+const OF_TYPE = 'AND event_id IN (SELECT id FROM outbox_events WHERE account_id = :accountId AND type = :type)';
+
+const buildLists = (name: string, condition: string) => ({
+  all: buildList(name, condition),
+  ofType: buildList(`${name}_typed`, `${condition} ${OF_TYPE}`),
+});
+
 /** The status is part of each statement, so that the partial indexes can be used. */
-const LIST_BY_STATUS: Record<DeliveryStatus, Statement> = {
-  pending: buildList('pending', `AND status = 'pending'`),
-  succeeded: buildList('succeeded', `AND status = 'succeeded'`),
-  failed: buildList('failed', `AND status = 'failed'`),
+const LISTS: Record<DeliveryStatus | 'any', ReturnType<typeof buildLists>> = {
+  any: buildLists('all', ''),
+  pending: buildLists('pending', `AND status = 'pending'`),
+  succeeded: buildLists('succeeded', `AND status = 'succeeded'`),
+  failed: buildLists('failed', `AND status = 'failed'`),
 };
+
+/** Conditions of a list of deliveries. */
+export interface DeliveryFilter {
+  status?: DeliveryStatus;
+  /** Type of the event. */
+  type?: WebhookEventType | typeof WEBHOOK_TEST_TYPE;
+}
 
 /**
  * Lists the deliveries to an endpoint, newest first. `FILTERED_ITEMS_MAX` are counted and shown. The endpoint may be the
@@ -69,16 +93,40 @@ export async function listDeliveries(
   accountId: number,
   endpointUuid: string,
   page: number,
-  { status }: { status?: DeliveryStatus } = {},
+  { status, type }: DeliveryFilter = {},
 ): Promise<ListPage<ListedDelivery>> {
-  const endpoint = await WebhookEndpoint.query().findOne({ account_id: accountId, uuid: endpointUuid });
-  if (endpoint === undefined) throw endpointNotFoundError();
+  const { id: endpointId } = await findEndpoint(accountId, endpointUuid);
   const { max, skip, limit } = buildFilterBindings({}, page);
   const rows = await runStatement<FilteredRow<ListedDelivery & { number: number }>>(
-    status === undefined ? LIST_ALL : LIST_BY_STATUS[status],
-    { endpointId: endpoint.id, max, skip, limit },
+    LISTS[status ?? 'any'][type === undefined ? 'all' : 'ofType'],
+    { endpointId, accountId, type, max, skip, limit },
   );
   return buildFilteredPage<ListedDelivery & { number: number }>(page, rows, 'Older deliveries are not listed.');
+}
+
+const READ_DELIVERY = prepared(
+  'read_webhook_delivery',
+  `SELECT ${COLUMNS}, d.attempt_log, e.body FROM webhook_deliveries d ${JOINS}
+    WHERE d.uuid = :uuid AND d.endpoint_id = :endpointId`,
+);
+
+/**
+ * Reads a delivery with its endpoint, which may be the default one.
+ * @throws ServiceError not_found
+ */
+export async function readDelivery(
+  accountId: number,
+  endpointUuid: string,
+  uuid: string,
+): Promise<{ endpoint: WebhookEndpoint; delivery: DeliveryDetails }> {
+  const endpoint = await findEndpoint(accountId, endpointUuid);
+  const [delivery] = await runStatement<DeliveryDetails>(READ_DELIVERY, { uuid, endpointId: endpoint.id });
+  if (delivery === undefined) throw deliveryNotFoundError();
+  return { endpoint, delivery };
+}
+
+function deliveryNotFoundError(): ServiceError {
+  return new ServiceError('not_found', 'Not found. This webhook endpoint has no delivery with that UUID.');
 }
 
 /**
@@ -131,8 +179,7 @@ export async function redeliver(
 
 async function explainRejected(transaction: Transaction, { id }: WebhookEndpoint, uuid: string): Promise<ServiceError> {
   const pending = await WebhookDelivery.query(transaction).findOne({ endpoint_id: id, uuid });
-  if (pending === undefined)
-    return new ServiceError('not_found', 'Not found. This webhook endpoint has no delivery with that UUID.');
+  if (pending === undefined) return deliveryNotFoundError();
   return new ServiceError('validation_error', 'The delivery is still pending: it is attempted again by itself.');
 }
 

@@ -9,7 +9,16 @@ import { pruneEvents } from './dispatchEvents.ts';
 import { failDeliveriesOfDisabledEndpoints } from './endpointState.ts';
 import { NOTIFICATION_INVARIANTS } from './invariants.ts';
 
-const DELIVERY_COLUMNS = ['uuid', 'url', 'status', 'last_attempt_at', 'last_status', 'delivered_at', 'created_at'];
+const DELIVERY_COLUMNS = [
+  'uuid',
+  'url',
+  'status',
+  'last_attempt_at',
+  'last_status',
+  'delivered_at',
+  'attempt_log',
+  'created_at',
+];
 
 /** Lists deliveries with their endpoints and the bodies that were sent. */
 const WEBHOOK_DELIVERIES: ExportList = {

@@ -7,6 +7,13 @@ export function queryManagedEndpoints(accountId: number, transaction?: Transacti
   return WebhookEndpoint.query(transaction).where({ account_id: accountId }).whereNotNull('url');
 }
 
+/** Finds an endpoint of an account, which may be the default one. @throws ServiceError not_found */
+export async function findEndpoint(accountId: number, uuid: string): Promise<WebhookEndpoint> {
+  const endpoint = await WebhookEndpoint.query().findOne({ account_id: accountId, uuid });
+  if (endpoint === undefined) throw endpointNotFoundError();
+  return endpoint;
+}
+
 export function endpointNotFoundError(): ServiceError {
   return new ServiceError('not_found', 'Not found. This account has no webhook endpoint with that UUID.');
 }

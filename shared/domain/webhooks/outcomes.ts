@@ -4,30 +4,49 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { WEBHOOK_RETRY_DELAYS_MS, WEBHOOK_RETRY_JITTER } from '../../spec/webhookDelivery.ts';
-import type { WebhookDelivery } from '../../tables/WebhookDelivery.ts';
+import { WEBHOOK_ATTEMPTS_STORED, WEBHOOK_RETRY_DELAYS_MS, WEBHOOK_RETRY_JITTER } from '../../spec/webhookDelivery.ts';
+import type { DeliveryAttempt, WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import type { DueDelivery } from './dueDeliveries.ts';
 import type { EndpointLease } from './leases.ts';
+
+/** An attempt that has ended, with its result. */
+export interface SentAttempt extends AttemptResult {
+  sentAt: Date;
+  durationMs: number;
+  /** `webhook-signature`; null if nothing was sent. */
+  signature: string | null;
+}
 
 /** State of a delivery after an attempt. */
 export interface DeliveryOutcome extends Pick<WebhookDelivery, 'id' | 'status' | 'next_attempt_at'> {
   endpoint_id: number;
   token: string;
-  http_status: number | null;
-  error: string | null;
+  attempt: DeliveryAttempt;
 }
 
 /** A receiver that answers so does not want any further message. */
 export const GONE = 410;
 
 /** Computes the state of a delivery after an attempt: delivered, to be retried, or failed. */
-export function toOutcome(lease: EndpointLease, delivery: DueDelivery, result: AttemptResult): DeliveryOutcome {
-  const { status: httpStatus, error = null } = result;
-  const common = { id: delivery.id, endpoint_id: lease.id, token: lease.token, http_status: httpStatus, error };
-  if (error === null) return { ...common, status: 'succeeded', next_attempt_at: null };
-  const waitMs = httpStatus === GONE ? undefined : getRetryDelayMs(delivery.attempts, result.retryAfterMs);
+export function toOutcome(lease: EndpointLease, delivery: DueDelivery, sent: SentAttempt): DeliveryOutcome {
+  const attempt = toStoredAttempt(sent);
+  const common = { id: delivery.id, endpoint_id: lease.id, token: lease.token, attempt };
+  if (attempt.error === null) return { ...common, status: 'succeeded', next_attempt_at: null };
+  const waitMs = sent.status === GONE ? undefined : getRetryDelayMs(delivery.attempts, sent.retryAfterMs);
   if (waitMs === undefined) return { ...common, status: 'failed', next_attempt_at: null };
   return { ...common, status: 'pending', next_attempt_at: addMilliseconds(now(), waitMs) };
+}
+
+function toStoredAttempt({ sentAt, durationMs, status, error, signature, responseBody }: SentAttempt): DeliveryAttempt {
+  return {
+    sent_at: sentAt.toISOString(),
+    duration_ms: durationMs,
+    status,
+    error: error ?? null,
+    signature,
+    response_body: responseBody ?? null,
+    response_is_binary: responseBody === null,
+  };
 }
 
 /**
@@ -50,7 +69,7 @@ const RECORD_OUTCOMES = prepared(
   'record_webhook_outcomes',
   `WITH outcome AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:outcomes)
-         AS o (id bigint, endpoint_id bigint, token uuid, status text, next_attempt_at timestamptz, http_status int, error text)
+         AS o (id bigint, endpoint_id bigint, token uuid, status text, next_attempt_at timestamptz, attempt jsonb)
    ), result AS (
      SELECT endpoint_id, token, bool_or(status = 'succeeded') AS has_succeeded FROM outcome GROUP BY endpoint_id, token
    ), changed AS MATERIALIZED (
@@ -66,7 +85,10 @@ const RECORD_OUTCOMES = prepared(
    )
    UPDATE webhook_deliveries d
       SET status = outcome.status, attempts = d.attempts + 1, next_attempt_at = outcome.next_attempt_at,
-          last_attempt_at = :now, last_status = outcome.http_status, last_error = outcome.error,
+          last_attempt_at = :now, last_status = cast(outcome.attempt ->> 'status' AS integer),
+          last_error = outcome.attempt ->> 'error',
+          attempt_log = CASE WHEN jsonb_array_length(d.attempt_log) < ${WEBHOOK_ATTEMPTS_STORED} THEN d.attempt_log
+                             ELSE d.attempt_log - 0 END || outcome.attempt,
           delivered_at = CASE WHEN outcome.status = 'succeeded' THEN cast(:now AS timestamptz) END
      FROM outcome JOIN webhook_endpoints e ON e.id = outcome.endpoint_id AND e.lease_token = outcome.token
     WHERE d.id = ANY (cast(:ids AS bigint[])) AND e.id = ANY (cast(:endpoints AS bigint[]))

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AttemptResult, postWebhook } from '../../gateways/webhooks/postWebhook.ts';
+import { postWebhook } from '../../gateways/webhooks/postWebhook.ts';
 import { now } from '../../lib/clock.ts';
 import { isDraining, mayRetry } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
@@ -8,8 +8,8 @@ import { WEBHOOK_CONCURRENCY, WEBHOOK_FAILING_CONCURRENCY } from '../../spec/web
 import { type DeliveryTarget, type DueDelivery, readDueDeliveries } from './dueDeliveries.ts';
 import { disableAfterFailure, failPendingDeliveries, getDisabledReason } from './disableFailing.ts';
 import { type ClaimedEndpoint, releaseEndpoint } from './leases.ts';
-import { recordOutcome, toOutcome } from './outcomes.ts';
-import { openSigningKeys, type SigningKey, signWebhook } from './signingKeys.ts';
+import { recordOutcome, type SentAttempt, toOutcome } from './outcomes.ts';
+import { identifyMessage, openSigningKeys, type SigningKey, signWebhook } from './signingKeys.ts';
 
 /** An attempt after this time is slow: until it ends, the endpoint gets few further ones. */
 const SLOW_MS = 1_000;
@@ -193,12 +193,12 @@ async function runAttempt(service: Service, delivery: DueDelivery): Promise<void
   const attempt: Attempt = { abort: new AbortController(), hasEnded: false };
   service.attempts.set(delivery.id, attempt);
   try {
-    const result = await service.slots(() => post(service, delivery, attempt));
+    const sent = await service.slots(() => post(service, delivery, attempt));
     attempt.hasEnded = true;
-    if (result !== undefined) {
-      applyResult(service, result);
+    if (sent !== undefined) {
+      applyResult(service, sent);
       service.wake();
-      await record(service, delivery, result);
+      await record(service, delivery, sent);
     }
   } catch (err) {
     logger.error({ err, endpointId: service.lease.id }, 'webhook attempt failed; sweep will retry');
@@ -211,25 +211,25 @@ async function runAttempt(service: Service, delivery: DueDelivery): Promise<void
 }
 
 /** Sends the message of a delivery. @returns undefined if it was not sent, or its outcome is not known. */
-async function post(service: Service, delivery: DueDelivery, attempt: Attempt): Promise<AttemptResult | undefined> {
+async function post(service: Service, delivery: DueDelivery, attempt: Attempt): Promise<SentAttempt | undefined> {
   const { target, keys } = service;
   if (isEnding(service) || target === undefined) return undefined;
-  if (keys === undefined) return { status: null, error: 'signing keys not readable' };
-  const id = `msg_${delivery.eventUuid}`;
-  const timestamp = Math.floor(now().getTime() / 1_000);
+  const sentAt = now();
+  if (keys === undefined)
+    return { sentAt, durationMs: 0, signature: null, status: null, error: 'signing keys not readable' };
   const { body } = delivery;
-  const headers = {
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signWebhook(keys, { id, timestamp, body }),
-  };
-  attempt.startedAt = performance.now();
+  const { id, timestamp } = identifyMessage(delivery.eventUuid, sentAt);
+  const signature = signWebhook(keys, { id, timestamp, body });
+  const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
+  const startedAt = performance.now();
+  attempt.startedAt = startedAt;
   const result = await postWebhook({ url: delivery.url ?? target.url ?? '', headers, body }, attempt.abort);
-  return result.error === 'aborted' ? undefined : result;
+  const durationMs = Math.round(performance.now() - startedAt);
+  return result.error === 'aborted' ? undefined : { ...result, sentAt, durationMs, signature };
 }
 
 /** Adapts the number of concurrent attempts to a result. */
-function applyResult(service: Service, { error }: AttemptResult): void {
+function applyResult(service: Service, { error }: SentAttempt): void {
   if (error === undefined) service.concurrency = Math.min(WEBHOOK_CONCURRENCY, service.concurrency * 2);
   // Claimed again, as a failing or a healthy endpoint. Of the default endpoint only one of many receivers failed.
   const hasChanged = service.lease.isFailing || (error !== undefined && service.target?.url !== null);
@@ -237,10 +237,10 @@ function applyResult(service: Service, { error }: AttemptResult): void {
 }
 
 /** Records the outcome of an attempt, through outages of the database. One that is lost is followed by another attempt. */
-async function record(service: Service, delivery: DueDelivery, result: AttemptResult): Promise<void> {
+async function record(service: Service, delivery: DueDelivery, sent: SentAttempt): Promise<void> {
   const target = service.target as DeliveryTarget;
-  const outcome = toOutcome(service.lease, delivery, result);
-  const reason = getDisabledReason(target, result);
+  const outcome = toOutcome(service.lease, delivery, sent);
+  const reason = getDisabledReason(target, sent);
   const until = performance.now() + RECORD_TIMEOUT_MS;
   for (;;) {
     try {

@@ -111,6 +111,11 @@ export function parsePrivateKey(privateKey: string, publicKey?: string): KeyObje
   return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d: seed.toString('base64url'), x }, format: 'jwk' });
 }
 
+/** Returns the `webhook-id` and `webhook-timestamp` of an attempt. */
+export function identifyMessage(eventUuid: string, sentAt: Date): Pick<WebhookMessage, 'id' | 'timestamp'> {
+  return { id: `msg_${eventUuid}`, timestamp: Math.floor(sentAt.getTime() / 1_000) };
+}
+
 /** A message of Standard Webhooks, as one attempt sends it. */
 interface WebhookMessage {
   /** `webhook-id`: the same in every attempt. */

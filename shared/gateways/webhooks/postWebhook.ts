@@ -5,7 +5,11 @@ import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, resolvePublicAddress } from '../../lib/ssrfGuard.ts';
-import { WEBHOOK_ATTEMPT_TIMEOUT_MS, WEBHOOK_RETRY_AFTER_MAX_MS } from '../../spec/webhookDelivery.ts';
+import {
+  WEBHOOK_ATTEMPT_TIMEOUT_MS,
+  WEBHOOK_RESPONSE_STORED_BYTES,
+  WEBHOOK_RETRY_AFTER_MAX_MS,
+} from '../../spec/webhookDelivery.ts';
 import { type HttpResponse, sendRequest } from '../httpClient.ts';
 
 /**
@@ -86,6 +90,8 @@ export interface AttemptResult {
   retryAfterMs?: number;
   /** Reason of the failure, in a few words. */
   error?: string;
+  /** Beginning of the response as text; null if it is not text. Undefined for an empty one. */
+  responseBody?: string | null;
 }
 
 /** Part of a response that is read, so that its connection can be used again, and the time for it. */
@@ -129,8 +135,8 @@ export async function postWebhook(
       reset: through.isFull,
     });
     clearTimeout(timer);
-    await discardBody(response.body, abort);
-    return toResult(response);
+    const responseBody = decodeText(await readBeginning(response.body, abort));
+    return { ...toResult(response), ...(responseBody === undefined ? {} : { responseBody }) };
   } catch (error) {
     return { status: null, error: hasTimedOut ? 'timeout' : abort.signal.aborted ? 'aborted' : describeFailure(error) };
   } finally {
@@ -149,15 +155,35 @@ function findAddressProblem(address: string): string | undefined {
   return isPrivate ? 'private address' : undefined;
 }
 
-/** Reads the rest of a response. A long or slow one is dropped with its connection: its status is known. */
-async function discardBody(body: HttpResponse['body'], abort: AbortController): Promise<void> {
+/** Reads a response and returns its beginning. A long or slow one is dropped with its connection: its status is known. */
+async function readBeginning(body: HttpResponse['body'], abort: AbortController): Promise<Buffer> {
   const timer = setTimeout(() => abort.abort(), RESPONSE_BODY_TIMEOUT_MS);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
   try {
-    await body.dump({ limit: RESPONSE_MAX_BYTES, signal: abort.signal });
+    // Leaving the loop early closes the connection.
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > RESPONSE_MAX_BYTES) break;
+    }
   } catch {
     // Aborted, or broken by the receiver.
   } finally {
     clearTimeout(timer);
+  }
+  return Buffer.concat(chunks).subarray(0, WEBHOOK_RESPONSE_STORED_BYTES);
+}
+
+/** Decodes UTF-8 whose last character may be cut. @returns null if it is not text; undefined if it is empty. */
+function decodeText(bytes: Buffer): string | null | undefined {
+  if (bytes.length === 0) return undefined;
+  // Postgres does not store this character.
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return null;
   }
 }
 

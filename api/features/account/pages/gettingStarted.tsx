@@ -18,7 +18,8 @@ export function GettingStarted({ account, billing, hasAccess }: GettingStartedPr
       isDone: hasAccess,
       text: (
         <>
-          <a href="/account/keys/">Create an API key</a>, or <a href="/account/connect/">connect an assistant</a>
+          <a href="/account/keys/">Create an API key</a>, or{' '}
+          <a href="/account/applications/#connect">connect an assistant</a>
         </>
       ),
     },

@@ -86,7 +86,7 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
         </div>
         <RequestSamples apiKey="YOUR_API_KEY" />
         <p>
-          Or <a href="/account/connect/">connect an assistant</a>, and ask it for an image.
+          Or <a href="/account/applications/#connect">connect an assistant</a>, and ask it for an image.
         </p>
       </section>
     </>

@@ -1,9 +1,30 @@
+import type { ComponentChildren } from 'preact';
+import { getOfferedModels } from '../../../../shared/lib/catalog/catalog.ts';
+import { findModelInfo } from '../../../../shared/lib/catalog/knownModels.ts';
 import { KEY_SCOPES, ALL_KEY_SCOPES } from '../../../../shared/spec/oauth.ts';
 import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
 import { defineForm } from '../../../web/components/defineForm.tsx';
 import { choicesField, dateField, listField, selectField, textField } from '../../../web/components/formFields.tsx';
 import { spendingLimitField } from '../../../web/components/spendingLimit.tsx';
 import { CreateApiKeyRequest } from '../schemas.ts';
+
+/** Offered models by name, and those of the key that are no longer offered. */
+function listModelChoices(chosen: readonly string[]): (readonly [string, ComponentChildren])[] {
+  const offered = getOfferedModels();
+  const others = chosen.filter((slug) => !offered.some((model) => model.slug === slug));
+  return [
+    ...offered.map(({ slug, name }) => [slug, name] as const),
+    ...others.map(
+      (slug) =>
+        [
+          slug,
+          <span>
+            {findModelInfo(slug)?.name ?? slug} <span class="hint">no longer offered</span>
+          </span>,
+        ] as const,
+    ),
+  ];
+}
 
 /** Form for the name, mode and options of a key. */
 export const keyForm = defineForm(
@@ -38,9 +59,15 @@ export const keyForm = defineForm(
       },
       sentWith: 'expires_at',
     }),
-    allowed_models: listField({
+    allowed_models: choicesField<string>({
       label: 'Allowed models',
-      hint: 'Models that the key may use, separated by commas or line breaks. Leave it empty for all models.',
+      all: { name: 'all_models', label: 'All models, also future ones' },
+      items: listModelChoices,
+      errors: {
+        both: 'You chose all models and single models. Clear one of the two choices.',
+        none: 'Choose all models, or at least one model.',
+      },
+      sentWith: 'expires_at',
     }),
     allowed_ips: listField({
       label: 'Allowed addresses',
@@ -54,5 +81,7 @@ export const KEY_OPTIONS = ['expires_at', 'credit_limit', 'scopes', 'allowed_mod
 /** Returns whether a form shows any option. */
 export function hasOptions(values: URLSearchParams): boolean {
   const names = ['expires_at', 'limit_credits', 'scopes', 'allowed_models', 'allowed_ips'];
-  return !values.has('all_scopes') || names.some((name) => (values.get(name) ?? '') !== '');
+  return (
+    !values.has('all_scopes') || !values.has('all_models') || names.some((name) => (values.get(name) ?? '') !== '')
+  );
 }

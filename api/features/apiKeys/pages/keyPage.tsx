@@ -1,5 +1,6 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
+import { ensureModelsKnown } from '../../../../shared/domain/catalog/knownModels.ts';
 import { listKeyLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { presentApiKey } from '../../../../shared/presenters/apiKey.ts';
@@ -33,7 +34,11 @@ export async function findActiveKey(ctx: Context): Promise<ApiKey> {
 export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const key = await findActiveKey(ctx);
-  const [account, limits] = await Promise.all([getAccount(accountId), listKeyLimits([key])]);
+  const [account, limits] = await Promise.all([
+    getAccount(accountId),
+    listKeyLimits([key]),
+    ensureModelsKnown(key.allowed_models ?? []),
+  ]);
   const limit = limits.get(key.uuid) ?? null;
   const version = String(key.version);
   const { form } = ctx.state;
@@ -45,8 +50,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
   const children = (
     <section class="card" aria-labelledby="key">
       <h2 id="key">
-        {key.name}
-        {key.test_account_id === null ? null : <span class="tag">Test</span>}
+        {key.name} {key.test_account_id === null ? null : <span class="tag">Test</span>}
       </h2>
       <p class="quiet small">
         <code>{key.prefix}…</code>

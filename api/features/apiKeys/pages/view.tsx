@@ -57,10 +57,9 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
           <RequestSamples apiKey={newKey.key} />
         </section>
       )}
-      <KeysSection
+      <KeysSection keys={keys} limits={limits} />
+      <CreateSection
         account={account}
-        keys={keys}
-        limits={limits}
         values={entered ?? keyForm.write({ name: draft.name })}
         csrfToken={createCsrfToken(ctx)}
       />
@@ -75,16 +74,14 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
   );
 }
 
-interface KeysProps {
+interface CreateProps {
   account: Account;
-  keys: ApiKey[];
-  limits: SpendingLimits;
-  /** Texts of the form for a new key. */
+  /** Texts of the form. */
   values: URLSearchParams;
   csrfToken: string;
 }
 
-function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): VNode {
+function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits }): VNode {
   return (
     <section class="card" aria-labelledby="active-keys">
       <h2 id="active-keys">Active keys</h2>
@@ -119,7 +116,15 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
           ))}
         </ul>
       )}
-      <Form action={KEYS_PATH} token={csrfToken} class="apart">
+    </section>
+  );
+}
+
+function CreateSection({ account, values, csrfToken }: CreateProps): VNode {
+  return (
+    <section class="card" aria-labelledby="create-key">
+      <h2 id="create-key">Create an API key</h2>
+      <Form action={KEYS_PATH} token={csrfToken}>
         <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <keyForm.Fields values={values} only={config.TEST_UPSTREAM_URL === undefined ? ['name'] : ['name', 'mode']} />

@@ -1,8 +1,10 @@
 import type { HttpRoute } from '../../../pipeline/route.ts';
+import { movedTo } from '../../../pipeline/redirect.ts';
 import * as applications from './handler.tsx';
 
 // biome-ignore format: aligned columns.
 export const APPLICATIONS_PAGES: readonly HttpRoute[] = [
+  ['GET',     '/account/connect/',                               'page', 'session', 'account',   'none', movedTo('/account/applications/#connect')],
   ['GET',     '/account/applications/',                          'page', 'session', 'account',   'none', applications.showApplicationsPage],
   ['GET',     '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'none', applications.showLimitPage],
   ['POST',    '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'form', applications.saveApplicationLimit],

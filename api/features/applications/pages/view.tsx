@@ -8,7 +8,7 @@ import { type ConnectedApplication, listConnectedApplications } from '../../../.
 import { API_SCOPES, SCOPES } from '../../../../shared/spec/oauth.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
-import { CONNECT_PATH } from '../../connect/pages/handler.tsx';
+import { ConnectInstructions } from '../../../web/components/connectInstructions.tsx';
 import { describeLimitUse } from '../../../web/components/spendingLimit.tsx';
 import { formatDate, formatRelativeTime } from '../../../web/components/formatTime.ts';
 
@@ -19,17 +19,22 @@ const OUTCOMES = {
   disconnected: ['Application disconnected', 'The application is disconnected and no longer has access.'],
 } as const satisfies Outcomes;
 
-/** Renders the applications with access to the account. */
+/** Renders the applications with access to the account, and how to connect an assistant. */
 export async function renderApplicationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const [applications, limits] = await Promise.all([
     listConnectedApplications(accountId),
     listApplicationLimits(accountId),
   ]);
-  const children = <ApplicationsSection applications={applications} limits={limits} />;
+  const children = (
+    <>
+      <ApplicationsSection applications={applications} limits={limits} />
+      <ConnectSection />
+    </>
+  );
   await sendAccountAreaPage(
     ctx,
-    { current: APPLICATIONS_PATH, heading: 'Connected applications', outcomes: OUTCOMES, ...flash, children },
+    { current: APPLICATIONS_PATH, heading: 'Assistants and apps', outcomes: OUTCOMES, ...flash, children },
     status,
   );
 }
@@ -47,9 +52,9 @@ interface ApplicationsSectionProps {
 function ApplicationsSection({ applications, limits }: ApplicationsSectionProps): VNode {
   return (
     <section class="card" aria-labelledby="with-access">
-      <h2 id="with-access">Applications with access</h2>
+      <h2 id="with-access">Connected applications</h2>
       {applications.length === 0 ? (
-        <p class="quiet">No applications yet. Assistants and programs that you connect appear here.</p>
+        <p class="quiet">No applications yet. Connect an assistant as described below, and it appears here.</p>
       ) : (
         <ul class="rows">
           {applications.map((application) => (
@@ -79,10 +84,22 @@ function ApplicationsSection({ applications, limits }: ApplicationsSectionProps)
           ))}
         </ul>
       )}
-      <p class="apart">
-        <a class={applications.length === 0 ? 'button main' : 'button'} href={CONNECT_PATH}>
-          Connect an assistant
-        </a>
+    </section>
+  );
+}
+
+function ConnectSection(): VNode {
+  return (
+    <section class="card" aria-labelledby="connect">
+      <h2 id="connect">Connect an assistant</h2>
+      <p class="quiet">
+        Ask an assistant for an image or a video in a conversation; the credits come from your account.
+      </p>
+      <ConnectInstructions />
+      <h3>Without a browser</h3>
+      <p>
+        If the program cannot open a browser, for example on a server, create an <a href="/account/keys/">API key</a>{' '}
+        and send it as the header <code>Authorization: Bearer svc_…</code>.
       </p>
     </section>
   );

@@ -31,7 +31,7 @@ export async function showFrontPage(ctx: Context): Promise<void> {
             <a class="button main" href="/account/keys/">
               {t.getKey()}
             </a>
-            <a class="button" href="/account/connect/">
+            <a class="button" href="/account/applications/">
               {t.connectAssistant()}
             </a>
           </p>

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import type { GenerationContext } from '../../../../shared/domain/generations/readContext.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import type { Context } from '../../../context.ts';
 import { type Outcomes, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
@@ -6,7 +7,7 @@ import { TEST_QUERY } from '../../../web/components/testData.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { buildCurl } from '../../../web/components/requestSamples.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import {
   GenerationActions,
   getShownError,
@@ -32,7 +33,12 @@ const OUTCOMES = {
 export type CancelOutcome = keyof typeof OUTCOMES;
 
 /** Sends the page of one generation. While it is in progress, the script of the page updates it. */
-export async function sendGenerationPage(ctx: Context, generation: Generation, isTest: boolean): Promise<void> {
+export async function sendGenerationPage(
+  ctx: Context,
+  generation: Generation,
+  context: GenerationContext | undefined,
+  isTest: boolean,
+): Promise<void> {
   const shown = toShownGeneration(generation, isTest);
   const name = truncateText(shown.prompt, NAME_CHARACTERS);
   const isQueued = shown.status === 'queued';
@@ -54,22 +60,62 @@ export async function sendGenerationPage(ctx: Context, generation: Generation, i
       </section>
       <section class="card" aria-labelledby="request">
         <h2 id="request">Request</h2>
-        <p class="quiet">Send this to create another one.</p>
-        <CopyText id="request-text" text={buildCurl('YOUR_API_KEY', toRequest(shown))} label="the request" />
+        <Origin context={context} />
+        <h3>UUID</h3>
+        <CopyText id="uuid" text={shown.uuid} label="the UUID" />
+        {shown.metadata === undefined ? null : (
+          <>
+            <h3>Metadata</h3>
+            <CopyText id="metadata" text={JSON.stringify(shown.metadata, null, 2)} label="the metadata" />
+          </>
+        )}
+        <details>
+          <summary>Create another one</summary>
+          <CopyText id="request-text" text={buildCurl('YOUR_API_KEY', toRequest(shown))} label="the request" />
+        </details>
       </section>
-      <p>
-        <a href={isTest ? `${LIBRARY_PATH}?${TEST_QUERY}` : LIBRARY_PATH}>Back to the library</a>
-      </p>
+      <Neighbors context={context} query={isTest ? `?${TEST_QUERY}` : ''} />
     </>
   );
   await sendAccountAreaPage(ctx, {
     current: LIBRARY_PATH,
-    heading: name,
+    heading: 'Generation',
     title: `Generation: ${name}`,
     outcomes: OUTCOMES,
     children,
     hasMedia: true,
   });
+}
+
+interface ContextProps {
+  context: GenerationContext | undefined;
+}
+
+/** Names the API key or application that created a generation. */
+function Origin({ context }: ContextProps): VNode | null {
+  const { key_name: key = null, application_name: application = null } = context ?? {};
+  if (key !== null) return <p>Created with the API key “{key}”.</p>;
+  return application === null ? null : <p>Created by the application {application}.</p>;
+}
+
+/** Links to the generations beside one in the library, and back to the list. */
+function Neighbors({ context, query }: ContextProps & { query: string }): VNode {
+  const { newer_uuid: newer = null, older_uuid: older = null } = context ?? {};
+  return (
+    <nav class="pages" aria-label="Generations">
+      {newer === null ? null : (
+        <a class="button slight" href={`${LIBRARY_PATH}${newer}/${query}`} rel="prev">
+          Newer
+        </a>
+      )}
+      <a href={`${LIBRARY_PATH}${query}`}>Back to the library</a>
+      {older === null ? null : (
+        <a class="button slight" href={`${LIBRARY_PATH}${older}/${query}`} rel="next">
+          Older
+        </a>
+      )}
+    </nav>
+  );
 }
 
 function Facts({ generation, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
@@ -79,8 +125,7 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
     <dl>
       <dt>Status</dt>
       <dd>
-        <StatusTag generation={generation} />
-        {generation.isTest ? <span class="tag">Test</span> : null}
+        <StatusTag generation={generation} /> {generation.isTest ? <span class="tag">Test</span> : null}
       </dd>
       {error === null ? null : (
         <>
@@ -92,26 +137,18 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
       <dd>{generation.model_name}</dd>
       <dt>Parameters</dt>
       <dd>{describeParams(generation.params)}</dd>
-      {generation.metadata === undefined ? null : (
-        <>
-          <dt>Metadata</dt>
-          <dd>{describePairs(generation.metadata)}</dd>
-        </>
-      )}
       <dt>Credits</dt>
       <dd>{formatNumber(generation.credits_charged)}</dd>
       <dt>Created (UTC)</dt>
-      <dd>{formatDateTime(createdAt)}</dd>
+      <dd>
+        <Time at={createdAt} />
+      </dd>
       {durationMs === null ? null : (
         <>
           <dt>Duration</dt>
           <dd>{formatNumber(Math.round(durationMs / 1_000))} s</dd>
         </>
       )}
-      <dt>UUID</dt>
-      <dd>
-        <CopyText id="uuid" text={generation.uuid} label="the UUID" />
-      </dd>
     </dl>
   );
 }
@@ -119,13 +156,9 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
 const toRequest = ({ model, prompt, params }: ShownGeneration) => ({ model, prompt, params });
 
 function describeParams(params: object): string {
-  return describePairs(
-    Object.fromEntries(Object.entries(params).map(([name, value]) => [name.replaceAll('_', ' '), value])),
-  );
-}
-
-function describePairs(pairs: object): string {
-  return Object.entries(pairs)
-    .map(([name, value]) => `${name}: ${String(value)}`)
+  return Object.entries(params)
+    .map(
+      ([name, value]) => `${name.replaceAll('_', ' ')}: ${typeof value === 'boolean' ? (value ? 'yes' : 'no') : value}`,
+    )
     .join(', ');
 }

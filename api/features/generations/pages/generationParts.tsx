@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { isCanceledByOwner } from '../../../../shared/domain/generations/failureReasons.ts';
+import { now } from '../../../../shared/lib/clock.ts';
 import { presentGeneration } from '../../../../shared/presenters/generation.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import { formatCount } from '../../../web/components/formatAmount.ts';
@@ -67,15 +68,24 @@ export function Preview({ generation, name }: PartProps): VNode {
   );
 }
 
+const PREVIEW_ICONS = { queued: 'clock', succeeded: 'play', failed: 'bad' } as const;
+
 /** The status repeats what is beside the preview. */
 function NoPreview({ generation }: Pick<PartProps, 'generation'>): VNode {
   const status = getShownStatus(generation);
   return (
     <span class="preview empty" aria-hidden="true">
-      <Icon name={generation.status === 'queued' ? 'clock' : generation.status === 'succeeded' ? 'play' : 'noImage'} />
+      <Icon name={PREVIEW_ICONS[generation.status]} />
       {STATUS_TAGS[status][1]}
+      {status === 'queued' ? ` for ${describeElapsed(generation.created_at)}` : null}
     </span>
   );
+}
+
+/** Describes the time since a creation in seconds or minutes. */
+function describeElapsed(createdAt: Date): string {
+  const seconds = Math.max(0, Math.floor((now().getTime() - createdAt.getTime()) / 1_000));
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
 }
 
 /** The picture, or one of the video, as part of a link that names the generation. */

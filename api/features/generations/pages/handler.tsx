@@ -3,6 +3,7 @@ import { cancelGeneration } from '../../../../shared/domain/generations/cancel.t
 import { deleteGeneration } from '../../../../shared/domain/generations/delete.ts';
 import { listGenerations } from '../../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../../shared/domain/generations/read.ts';
+import { readGenerationContext } from '../../../../shared/domain/generations/readContext.ts';
 import { FAILURE_MESSAGES } from '../../../../shared/gateways/upstreams/index.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import { requireCaller, type Context } from '../../../context.ts';
@@ -34,8 +35,11 @@ export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
 /** Shows one generation. As a read of the API, it refreshes one that is in progress. */
 export const showGenerationPage = withLibraryErrors(async (ctx) => {
   const { accountId, isTest } = await findShownAccount(ctx);
-  const caller = { ...requireCaller(ctx), accountId, isTest };
-  await sendGenerationPage(ctx, await readGeneration(caller, parseUuidParam(ctx)), isTest);
+  const owner = requireCaller(ctx);
+  const uuid = parseUuidParam(ctx);
+  const generation = await readGeneration({ ...owner, accountId, isTest }, uuid);
+  const context = await readGenerationContext(owner.accountId, accountId, uuid);
+  await sendGenerationPage(ctx, generation, context, isTest);
 });
 
 export const deleteFromLibrary = defineAccountAction({

@@ -9,7 +9,7 @@ import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '..
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { ModeNote, type ShownAccount, TEST_QUERY } from '../../../web/components/testData.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import {
   GenerationActions,
   getShownError,
@@ -62,7 +62,19 @@ export async function sendLibraryPage(
       {query === '' ? null : <MatchCount list={list} />}
       {queued === 0 ? null : <ProgressNote queued={queued} />}
       {list.items.length === 0 ? (
-        <p class="card">{describeEmptyPage(list, query, shown.isTest)}</p>
+        <div class="card">
+          <p>{describeEmptyPage(list, query, shown.isTest)}</p>
+          {list.totalItems === 0 && query === '' && !shown.isTest ? (
+            <div class="buttons">
+              <a class="button main" href="/account/keys/">
+                Create an API key
+              </a>
+              <a class="button" href="/account/applications/#connect">
+                Connect an assistant
+              </a>
+            </div>
+          ) : null}
+        </div>
       ) : (
         <ul class="gallery">
           {list.items.map((generation) => (
@@ -127,7 +139,7 @@ function GenerationCard({ generation: shown, createdAt }: { generation: ShownGen
       </a>
       <p class="quiet small">
         <StatusTag generation={shown} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
-        {formatDateTime(createdAt)}
+        <Time at={createdAt} />
       </p>
       {error === null ? null : <p class="small">{error}</p>}
       <GenerationActions generation={shown} name={name} />

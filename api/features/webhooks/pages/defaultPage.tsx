@@ -2,17 +2,13 @@ import { getDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndp
 import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { PublicKey } from './keys.tsx';
 import { DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
-
-const OUTCOMES = {
-  redelivered: ['Delivery repeated', 'The event is delivered again. Reload the page to see the result.'],
-} as const satisfies Outcomes;
 
 interface DefaultFlash extends PageProblem {
   deliveries?: ShownDeliveries;
@@ -49,14 +45,7 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
           </a>
         </div>
       </section>
-      <DeliveriesSection
-        list={list}
-        status={deliveries.status}
-        path={DEFAULT_ENDPOINT_PATH}
-        canRedeliver
-        hasAddresses
-        csrfToken={csrfToken}
-      />
+      <DeliveriesSection list={list} filter={deliveries} path={DEFAULT_ENDPOINT_PATH} endpoint={uuid} hasAddresses />
       <p>
         <a href={WEBHOOKS_PATH}>Back to the webhooks</a>
       </p>
@@ -64,9 +53,5 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
   );
   const title = shownSecret?.[0];
   const heading = 'Events of single generations';
-  await sendAccountAreaPage(
-    ctx,
-    { current: WEBHOOKS_PATH, heading, outcomes: OUTCOMES, ...problem, title, children },
-    status,
-  );
+  await sendAccountAreaPage(ctx, { current: WEBHOOKS_PATH, heading, ...problem, title, children }, status);
 }

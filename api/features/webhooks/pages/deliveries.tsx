@@ -1,39 +1,49 @@
 import type { VNode } from 'preact';
-import {
-  DELIVERY_STATUSES,
-  type DeliveryStatus,
-  type ListedDelivery,
-  redeliver,
-} from '../../../../shared/domain/webhooks/deliveries.ts';
-import { isUuid } from '../../../../shared/lib/uuid.ts';
+import type { DeliveryFilter, DeliveryStatus, ListedDelivery } from '../../../../shared/domain/webhooks/deliveries.ts';
 import type { ListPage } from '../../../../shared/lib/pagination.ts';
-import { ServiceError } from '../../../../shared/spec/errors.ts';
+import { WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE } from '../../../../shared/spec/events.ts';
 import { FILTERED_ITEMS_MAX } from '../../../../shared/spec/limits.ts';
-import { requireCaller, type Context } from '../../../context.ts';
-import { getForm } from '../../../pipeline/body.ts';
-import { parseDeliveryFilter } from '../endpoints.ts';
+import type { Context } from '../../../context.ts';
 import { parsePage } from '../../../pipeline/lists.ts';
 import { dropEmptyFields } from '../../../pipeline/requestParameters.ts';
-import { seeOther } from '../../../pipeline/redirect.ts';
 import { type FilterChoice, FilterForm } from '../../../web/components/filterForm.tsx';
-import { Form } from '../../../web/components/form.tsx';
-import { formatShortDateTime } from '../../../web/components/formatTime.ts';
+import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
+import { Table } from '../../../web/components/table.tsx';
+import { Time } from '../../../web/components/time.tsx';
+import { buildDeliveryQuery, parseDeliveryFilter } from '../endpoints.ts';
 import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
+import { buildDeliveryPath } from './paths.ts';
 
-const STATUS_TAGS: Record<DeliveryStatus, readonly [tagClass: string, text: string]> = {
+const STATUS_TAGS = {
   pending: ['tag off', 'Pending'],
+  retrying: ['tag warn', 'Retrying'],
   succeeded: ['tag', 'Succeeded'],
   failed: ['tag warn', 'Failed'],
+} as const;
+const STATUS_CHOICES: Record<DeliveryStatus, string> = {
+  pending: 'Pending or retrying',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
 };
-const STATUS_CHOICES = Object.fromEntries(Object.entries(STATUS_TAGS).map(([status, [, text]]) => [status, text]));
-const FILTERS: readonly FilterChoice[] = [{ name: 'status', label: 'Status', options: STATUS_CHOICES }];
+const TYPE_CHOICES = Object.fromEntries([...WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE].map((type) => [type, type]));
+const FILTERS: readonly FilterChoice[] = [
+  { name: 'type', label: 'Event', options: TYPE_CHOICES },
+  { name: 'status', label: 'Status', options: STATUS_CHOICES },
+];
+
+/** Status of a delivery. One whose last attempt failed is retrying until it ends. */
+export function DeliveryTag({ delivery: { status, attempts } }: { delivery: ListedDelivery }): VNode {
+  const [tagClass, text] = STATUS_TAGS[status === 'pending' && attempts > 0 ? 'retrying' : status];
+  return <span class={tagClass}>{text}</span>;
+}
+
+export const formatDuration = (milliseconds: number): string => `${formatNumber(milliseconds)} ms`;
 
 /** Part of the list of deliveries that a page shows. */
-export interface ShownDeliveries {
+export interface ShownDeliveries extends DeliveryFilter {
   page: number;
-  status?: DeliveryStatus;
 }
 
 /**
@@ -44,55 +54,33 @@ export function parseShownDeliveries(ctx: Context): ShownDeliveries {
   return { page: parsePage(ctx), ...parseDeliveryFilter(dropEmptyFields(ctx.query)) };
 }
 
-/**
- * Redelivers the delivery that a form names.
- * @param path page of the endpoint, to which the browser returns with the filter that it had.
- * @throws ServiceError not_found, validation_error
- */
-export async function redeliverFromForm(ctx: Context, endpointUuid: string, path: string): Promise<void> {
-  const form = getForm(ctx);
-  const [delivery, status] = [form.get('delivery') ?? '', form.get('status')];
-  if (!isUuid(delivery)) throw new ServiceError('not_found', 'Not found. Reload the page and choose a delivery.');
-  await redeliver(requireCaller(ctx).accountId, endpointUuid, delivery.toLowerCase());
-  seeOther(
-    ctx,
-    `${path}?${DELIVERY_STATUSES.some((known) => known === status) ? `status=${status}&` : ''}done=redelivered`,
-  );
-}
-
 interface DeliveriesProps {
   list: ListPage<ListedDelivery>;
-  /** Filter of the list. */
-  status: DeliveryStatus | undefined;
-  /** Page that shows them, to which their forms are sent. */
+  filter: DeliveryFilter;
+  /** Page that shows them. */
   path: string;
-  /** False while the endpoint is disabled. */
-  canRedeliver: boolean;
+  /** Uuid of the endpoint. */
+  endpoint: string;
   /** Shows the address of each delivery. */
   hasAddresses?: boolean;
-  csrfToken: string;
 }
 
-/** Deliveries of an endpoint, newest first, with their outcome and a button to repeat each. */
-export function DeliveriesSection(props: DeliveriesProps): VNode {
-  const { list, status, path } = props;
-  const query = status === undefined ? '' : `status=${status}`;
+/** Deliveries of an endpoint, newest first, each with a link to its page. */
+export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses = false }: DeliveriesProps): VNode {
+  const { status, type } = filter;
+  const query = buildDeliveryQuery({ status, type });
   const shown = { ...list, totalItems: Math.min(list.totalItems, FILTERED_ITEMS_MAX) };
   return (
     <>
-      {list.totalItems === 0 && status === undefined ? null : (
-        <FilterForm path={path} choices={FILTERS} hasTimes={false} parameters={{ status }} />
+      {list.totalItems === 0 && query === '' ? null : (
+        <FilterForm path={path} choices={FILTERS} hasTimes={false} parameters={{ status, type }} />
       )}
       <section class="card" aria-labelledby="deliveries">
         <h2 id="deliveries">Deliveries</h2>
         {list.items.length === 0 ? (
-          <p>{describeEmptyList(list, status)}</p>
+          <p>{describeEmptyList(list, query)}</p>
         ) : (
-          <ul class="rows">
-            {list.items.map((delivery) => (
-              <DeliveryRow {...props} delivery={delivery} />
-            ))}
-          </ul>
+          <DeliveryTable deliveries={list.items} endpoint={endpoint} hasAddresses={hasAddresses} />
         )}
       </section>
       <PageLinks list={shown} path={path} query={query} />
@@ -100,58 +88,40 @@ export function DeliveriesSection(props: DeliveriesProps): VNode {
   );
 }
 
-function describeEmptyList({ totalItems }: ListPage<unknown>, status: DeliveryStatus | undefined): string {
+function describeEmptyList({ totalItems }: ListPage<unknown>, query: string): string {
   if (totalItems > 0) return 'This page is empty.';
-  if (status !== undefined) return `No ${status} deliveries.`;
+  if (query !== '') return 'No deliveries match these filters.';
   return 'No deliveries yet. Events appear here as soon as they occur, and stay for 30 days.';
 }
 
-type DeliveryRowProps = DeliveriesProps & { delivery: ListedDelivery };
-
-function DeliveryRow(props: DeliveryRowProps): VNode {
-  const { delivery, canRedeliver, hasAddresses = false } = props;
-  const { type, status, attempts, url } = delivery;
-  const [tagClass, text] = STATUS_TAGS[status];
-  return (
-    <li>
-      <div class="what">
-        <h3>
-          {type} <span class={tagClass}>{text}</span>
-        </h3>
-        <span class="quiet small">
-          {formatShortDateTime(delivery.created_at)} (UTC), {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
-          {delivery.next_attempt_at === null ? null : (
-            <>
-              <br />
-              Next attempt: {formatShortDateTime(delivery.next_attempt_at)} (UTC)
-            </>
-          )}
-          <br />
-          msg_{delivery.event_uuid}
-          {hasAddresses ? (
-            <>
-              <br />
-              {shortenUrl(url)}
-            </>
-          ) : null}
-        </span>
-        <p class="small">{describeResult(delivery)}</p>
-      </div>
-      {status === 'pending' || !canRedeliver ? null : <RedeliverForm {...props} />}
-    </li>
-  );
+interface DeliveryTableProps extends Pick<DeliveriesProps, 'endpoint' | 'hasAddresses'> {
+  deliveries: readonly ListedDelivery[];
 }
 
-function RedeliverForm({ delivery, status, path, csrfToken }: DeliveryRowProps): VNode {
-  const label = `Redeliver ${delivery.type} of ${formatShortDateTime(delivery.created_at)}`;
+function DeliveryTable({ deliveries, endpoint, hasAddresses }: DeliveryTableProps): VNode {
   return (
-    <Form action={path} token={csrfToken}>
-      <input type="hidden" name="action" value="redeliver" />
-      <input type="hidden" name="delivery" value={delivery.uuid} />
-      <input type="hidden" name="status" value={status ?? ''} />
-      <button type="submit" class="slight" aria-label={label}>
-        Redeliver
-      </button>
-    </Form>
+    <Table
+      label="Deliveries"
+      columns={[
+        'Event',
+        ...(hasAddresses === true ? ['Address'] : []),
+        'Status',
+        'Last response',
+        'Attempts',
+        'Duration',
+        'Created (UTC)',
+      ]}
+      numeric={['Attempts', 'Duration']}
+      hasRowHeadings
+      rows={deliveries.map((delivery) => [
+        <a href={buildDeliveryPath(endpoint, delivery.uuid)}>{delivery.type}</a>,
+        ...(hasAddresses === true ? [shortenUrl(delivery.url)] : []),
+        <DeliveryTag delivery={delivery} />,
+        describeResult({ status: delivery.last_status, error: delivery.last_error }),
+        formatNumber(delivery.attempts),
+        delivery.last_duration_ms === null ? '–' : formatDuration(delivery.last_duration_ms),
+        <Time at={delivery.created_at} />,
+      ])}
+    />
   );
 }

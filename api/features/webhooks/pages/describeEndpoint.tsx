@@ -29,7 +29,7 @@ const DISABLED_REASONS = {
     'You disabled this endpoint, or support did when it revoked all access to the account. It receives no events until you enable it.',
   gone: 'Your server responded with 410 (Gone), which disables an endpoint. Correct the address or the server, then enable the endpoint.',
   failing:
-    'All deliveries of five days failed. Repair your server, enable the endpoint, and redeliver what it missed from the list of deliveries.',
+    'All deliveries of five days failed. Repair your server, enable the endpoint, and send again what it missed, from the list of deliveries.',
 } as const;
 
 /** Describes why an endpoint receives nothing, and what to do. Null if nothing is wrong. */

@@ -1,4 +1,4 @@
-import type { ListedDelivery } from '../../../../shared/domain/webhooks/deliveries.ts';
+import type { DeliveryAttempt } from '../../../../shared/tables/WebhookDelivery.ts';
 
 /** Sentences for the errors of attempts. Others are shown as they are. */
 const ERRORS: Record<string, string> = {
@@ -16,10 +16,9 @@ const ERRORS: Record<string, string> = {
   endpoint_disabled: 'The endpoint was disabled',
 };
 
-/** Describes the outcome of the last attempt, or why there was none. */
-export function describeResult({ status, last_attempt_at, last_status, last_error }: ListedDelivery): string {
-  if (last_error === 'redirect') return `HTTP ${last_status}: redirects are not followed`;
-  if (last_error !== null && last_error !== `status ${last_status}`) return ERRORS[last_error] ?? last_error;
-  if (last_status !== null) return `HTTP ${last_status}`;
-  return status === 'pending' && last_attempt_at === null ? 'Not attempted yet' : '–';
+/** Describes the result of an attempt, or why there was none. */
+export function describeResult({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>): string {
+  if (error === 'redirect') return `HTTP ${status}: redirects are not followed`;
+  if (error !== null && error !== `status ${status}`) return ERRORS[error] ?? error;
+  return status === null ? '–' : `HTTP ${status}`;
 }

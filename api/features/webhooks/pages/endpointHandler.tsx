@@ -17,7 +17,7 @@ import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { UpdateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
-import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
+import { parseShownDeliveries } from './deliveries.tsx';
 import { getEndpointName } from './describeEndpoint.tsx';
 import { describeRotation } from './describeRotation.tsx';
 import { endpointForm } from './endpointForm.tsx';
@@ -59,7 +59,6 @@ export const submitEndpointPage = withEndpointErrors(async (ctx) => {
   const uuid = parseUuidParam(ctx);
   const path = buildEndpointPath(uuid);
   const name = getForm(ctx).get('action') ?? '';
-  if (name === 'redeliver') return redeliverFromForm(ctx, uuid, path);
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
   if (action === undefined)
     throw new ServiceError('validation_error', 'The form names no action. Reload the page and try again.');

@@ -21,10 +21,9 @@ const OUTCOMES = {
   enabled: ['Webhook enabled', 'The endpoint is enabled. It receives the events from now on.'],
   disabled: [
     'Webhook disabled',
-    'The endpoint is disabled. Pending deliveries have failed; redeliver them once you have enabled it again.',
+    'The endpoint is disabled. Pending deliveries have failed; send them again once you have enabled it.',
   ],
   tested: ['Test event sent', 'A test event is on its way. Reload the page to see its delivery.'],
-  redelivered: ['Delivery repeated', 'The event is delivered again. Reload the page to see the result.'],
 } as const satisfies Outcomes;
 export type EndpointOutcome = keyof typeof OUTCOMES;
 
@@ -54,16 +53,12 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
         <Form action={path} token={csrfToken}>
           <input type="hidden" name="action" value="save" />
           <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />
-          <button type="submit">Save</button>
+          <button type="submit" class="main">
+            Save
+          </button>
         </Form>
       </section>
-      <DeliveriesSection
-        list={list}
-        status={deliveries.status}
-        path={path}
-        canRedeliver={endpoint.disabled_at === null}
-        csrfToken={csrfToken}
-      />
+      <DeliveriesSection list={list} filter={deliveries} path={path} endpoint={endpoint.uuid} />
       <p>
         <a href={WEBHOOKS_PATH}>Back to the webhooks</a>
       </p>

@@ -1,4 +1,4 @@
-import { getDefaultSecret, rotateDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
+import { rotateDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { createEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../../context.ts';
@@ -9,7 +9,7 @@ import { CreateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { renderDefaultPage } from './defaultPage.tsx';
-import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
+import { parseShownDeliveries } from './deliveries.tsx';
 import { describeRotation } from './describeRotation.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
@@ -43,17 +43,8 @@ export const showDefaultPage = withDefaultErrors(async (ctx) => {
   await renderDefaultPage(ctx, { deliveries: parseShownDeliveries(ctx) });
 });
 
-/** Returns whether the form of the default endpoint shows its secret. */
-export function showsSecret(ctx: Context): boolean {
-  return getForm(ctx).get('action') !== 'redeliver';
-}
-
-/** Carries out an action of the page of the default endpoint. */
-export const submitDefaultPage = withDefaultErrors(async (ctx) => {
-  if (!showsSecret(ctx)) {
-    const { uuid } = await getDefaultSecret(requireCaller(ctx).accountId);
-    return redeliverFromForm(ctx, uuid, DEFAULT_ENDPOINT_PATH);
-  }
+/** Shows the secret of the default endpoint. */
+export const showDefaultSecret = withDefaultErrors(async (ctx) => {
   await renderDefaultPage(ctx, { shownSecret: ['Default secret', 'The default secret of your account:'] });
 });
 

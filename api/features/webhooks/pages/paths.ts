@@ -5,3 +5,8 @@ export const DEFAULT_ENDPOINT_PATH = `${WEBHOOKS_PATH}default/`;
 export function buildEndpointPath(uuid: string): string {
   return `${WEBHOOKS_PATH}${uuid}/`;
 }
+
+/** Page of a delivery. The endpoint may be the default one. */
+export function buildDeliveryPath(endpointUuid: string, deliveryUuid: string): string {
+  return `${buildEndpointPath(endpointUuid)}deliveries/${deliveryUuid}/`;
+}

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { randomUUID } from 'node:crypto';
+import { hasDefaultEndpoint } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { listEndpoints } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { WEBHOOK_ENDPOINTS_MAX } from '../../../../shared/spec/limits.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
@@ -29,7 +30,8 @@ interface WebhooksFlash extends PageProblem {
 /** Renders the webhook endpoints of the account, with a form to add one. */
 export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}, status = 200): Promise<void> {
   const { created, ...problem } = flash;
-  const { items } = await listEndpoints(requireCaller(ctx).accountId, 1);
+  const { accountId } = requireCaller(ctx);
+  const [{ items }, usesDefault] = await Promise.all([listEndpoints(accountId, 1), hasDefaultEndpoint(accountId)]);
   const entered = problem.problem === undefined ? undefined : endpointForm.keep(ctx.state.form);
   const children = (
     <>
@@ -42,21 +44,7 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
       )}
       <EndpointsSection endpoints={items} />
       <AddSection count={items.length} values={entered ?? endpointForm.write({})} csrfToken={createCsrfToken(ctx)} />
-      <section class="card" aria-labelledby="single-generations">
-        <h2 id="single-generations">Events of single generations</h2>
-        <p>
-          A generation that you create with <code>webhook_url</code> sends its end to that address, without an endpoint.
-          These messages are signed with the default secret of your account.
-        </p>
-        <div class="buttons">
-          <a class="button" href={DEFAULT_ENDPOINT_PATH}>
-            Default secret and deliveries
-          </a>
-          <a class="button" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
-            Rotate default secret
-          </a>
-        </div>
-      </section>
+      <SingleGenerationsSection isUsed={usesDefault} />
     </>
   );
   // The notice above says it.
@@ -112,6 +100,27 @@ function EndpointRow({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
   );
 }
 
+/** Closed until the account uses it. */
+function SingleGenerationsSection({ isUsed }: { isUsed: boolean }): VNode {
+  return (
+    <details class="card" open={isUsed}>
+      <summary>Events of single generations</summary>
+      <p>
+        A generation that you create with <code>webhook_url</code> sends its end to that address, without an endpoint.
+        These messages are signed with the default secret of your account.
+      </p>
+      <div class="buttons">
+        <a class="button" href={DEFAULT_ENDPOINT_PATH}>
+          Default secret and deliveries
+        </a>
+        <a class="button" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
+          Rotate default secret
+        </a>
+      </div>
+    </details>
+  );
+}
+
 interface AddSectionProps {
   count: number;
   /** Texts of the form. */
@@ -129,7 +138,9 @@ function AddSection({ count, values, csrfToken }: AddSectionProps): VNode {
         <Form action={WEBHOOKS_PATH} token={csrfToken}>
           <input type="hidden" name="request" value={randomUUID()} />
           <endpointForm.Fields values={values} />
-          <button type="submit">Add endpoint</button>
+          <button type="submit" class="main">
+            Add endpoint
+          </button>
         </Form>
       )}
     </section>

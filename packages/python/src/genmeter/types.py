@@ -366,6 +366,8 @@ class WebhookDelivery(TypedDict):
     last_status: Optional[int]
     # Reason why the last attempt failed
     last_error: Optional[str]
+    # Duration of the last attempt; null if there was none
+    last_duration_ms: Optional[int]
     # null unless `status` is `succeeded`
     delivered_at: Optional[str]
     # ISO 8601, UTC
@@ -533,6 +535,21 @@ class UpdateWebhook(TypedDict, total=False):
 class DeliveryFilters(TypedDict, total=False):
     # Only deliveries with this status.
     status: Literal["pending", "succeeded", "failed"]
+    # Only deliveries of events of this type.
+    type: Literal[
+        "generation.succeeded",
+        "generation.failed",
+        "credits.low",
+        "credits.granted",
+        "topup.succeeded",
+        "topup.failed",
+        "subscription.updated",
+        "key.created",
+        "key.revoked",
+        "affiliate.commission",
+        "affiliate.payout",
+        "webhook.test",
+    ]
 
 
 class GenerationSucceededEvent(TypedDict):

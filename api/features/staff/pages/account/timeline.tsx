@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import Type from 'typebox';
 import { findAccountForStaff } from '../../../../../shared/domain/staff/accountOverview.ts';
 import {
@@ -55,7 +55,7 @@ export const showAccountTimeline = withTimelineErrors(async (ctx: Context) => {
 async function sendTimeline(
   ctx: Context,
   parameters: Record<string, unknown>,
-  flash: { problem?: string } = {},
+  flash: { problem?: ComponentChildren } = {},
   status = 200,
 ): Promise<void> {
   const account = await findAccountForStaff(parseUuidParam(ctx));

@@ -1,8 +1,11 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { ensureModelsKnown } from '../../../../../shared/domain/catalog/knownModels.ts';
 import type { ListedEntry } from '../../../../../shared/domain/credits/listFilteredLedger.ts';
+import { findNamedGenerations, type NamedGeneration } from '../../../../../shared/domain/generations/readContext.ts';
+import { findModelInfo } from '../../../../../shared/lib/catalog/knownModels.ts';
 import type { ListPage } from '../../../../../shared/lib/pagination.ts';
 import type { LedgerEntryType } from '../../../../../shared/spec/states.ts';
-import type { Context } from '../../../../context.ts';
+import { requireCaller, type Context } from '../../../../context.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import {
   type FilterChoice,
@@ -11,8 +14,8 @@ import {
   MatchCount,
 } from '../../../../web/components/filterForm.tsx';
 import { formatChange, formatNumber } from '../../../../web/components/formatAmount.ts';
-import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 
 const LEDGER_PATH = '/account/ledger/';
 
@@ -40,6 +43,9 @@ export async function sendLedgerPage(
   flash: PageProblem = {},
   status = 200,
 ): Promise<void> {
+  const uuids = list.items.flatMap(({ generation_uuid: uuid }) => uuid ?? []);
+  const generations = await findNamedGenerations(requireCaller(ctx).accountId, uuids);
+  await ensureModelsKnown([...generations.values()].map(({ model }) => model));
   const children = (
     <>
       <p class="quiet">Every change of your balance, newest first. Times are in UTC.</p>
@@ -48,7 +54,11 @@ export async function sendLedgerPage(
       )}
       {query === '' ? null : <MatchCount list={list} />}
       <section class="card" aria-label="Entries">
-        {list.items.length === 0 ? <p>{describeEmptyList(list, query)}</p> : <EntryTable entries={list.items} />}
+        {list.items.length === 0 ? (
+          <p>{describeEmptyList(list, query)}</p>
+        ) : (
+          <EntryTable entries={list.items} generations={generations} />
+        )}
       </section>
       <FilteredPageLinks list={list} path={LEDGER_PATH} query={query} />
       <p>
@@ -68,21 +78,34 @@ function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string)
     : 'No entries match these filters.';
 }
 
-/** The description, which leads to the generation if there is one. */
-function describeEntry({ description, generation_uuid: uuid }: ListedEntry): ComponentChildren {
-  return uuid === null ? description : <a href={`/account/library/${uuid}/`}>{description}</a>;
+type NamedGenerations = ReadonlyMap<string, NamedGeneration>;
+
+/** The description with the name of the model, which leads to the generation unless it was deleted. */
+function describeEntry(entry: ListedEntry, generations: NamedGenerations): ComponentChildren {
+  const { description, generation_uuid: uuid } = entry;
+  if (uuid === null) return description;
+  const generation = generations.get(uuid);
+  if (generation === undefined) return description;
+  const { model, is_deleted: isDeleted } = generation;
+  const text = description.replace(model, findModelInfo(model)?.name ?? model);
+  return isDeleted ? `${text} (deleted)` : <a href={`/account/library/${uuid}/`}>{text}</a>;
 }
 
-function EntryTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
+interface EntryTableProps {
+  entries: readonly ListedEntry[];
+  generations: NamedGenerations;
+}
+
+function EntryTable({ entries, generations }: EntryTableProps): VNode {
   return (
     <Table
       label="Credit history"
       columns={['Date', 'Type', 'Description', 'Credits', 'Balance']}
       numeric={['Credits', 'Balance']}
       rows={entries.map((entry) => [
-        formatShortDateTime(entry.created_at),
+        <Time at={entry.created_at} />,
         TYPE_CHOICES[entry.entry_type],
-        describeEntry(entry),
+        describeEntry(entry, generations),
         formatChange(entry.amount),
         formatNumber(entry.balance_after),
       ])}

@@ -1,0 +1,153 @@
+import type { VNode } from 'preact';
+import { type DeliveryDetails, readDelivery, redeliver } from '../../../../shared/domain/webhooks/deliveries.ts';
+import { identifyMessage } from '../../../../shared/domain/webhooks/signingKeys.ts';
+import type { DeliveryAttempt } from '../../../../shared/tables/WebhookDelivery.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { seeOther } from '../../../pipeline/redirect.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { CopyText } from '../../../web/components/copyText.tsx';
+import { Form } from '../../../web/components/form.tsx';
+import { formatNumber } from '../../../web/components/formatAmount.ts';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { Time } from '../../../web/components/time.tsx';
+import { DeliveryTag, formatDuration } from './deliveries.tsx';
+import { describeResult } from './describeResult.ts';
+import { buildDeliveryPath, buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
+import { renderWebhooksPage } from './view.tsx';
+
+const OUTCOMES = {
+  sent: ['Delivery started again', 'The event is sent again. Reload the page to see the result.'],
+} as const satisfies Outcomes;
+
+/** Renders the page of a delivery: what was sent, and how the receiver responded. @throws ServiceError not_found */
+async function renderDeliveryPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  const { endpoint, delivery } = await readDelivery(accountId, ...parsePath(ctx));
+  const path = buildDeliveryPath(endpoint.uuid, delivery.uuid);
+  const children = (
+    <>
+      <section class="card stack" aria-labelledby="delivery">
+        <h2 id="delivery">
+          Delivery <DeliveryTag delivery={delivery} />
+        </h2>
+        <Facts delivery={delivery} />
+        {delivery.status === 'pending' ? null : endpoint.disabled_at === null ? (
+          <Form action={path} token={createCsrfToken(ctx)}>
+            <button type="submit">Send again</button>
+          </Form>
+        ) : (
+          <p class="quiet">To send it again, enable the endpoint.</p>
+        )}
+      </section>
+      <section class="card" aria-labelledby="body">
+        <h2 id="body">Request body</h2>
+        <CopyText id="body-text" text={delivery.body} label="the request body" />
+      </section>
+      <section class="card" aria-labelledby="attempts">
+        <h2 id="attempts">Attempts</h2>
+        {delivery.attempt_log.length === 0 ? <p>No attempts yet.</p> : null}
+        {delivery.attempt_log.toReversed().map((attempt, index) => (
+          <Attempt attempt={attempt} eventUuid={delivery.event_uuid} isOpen={index === 0} />
+        ))}
+      </section>
+      <p>
+        <a href={endpoint.url === null ? DEFAULT_ENDPOINT_PATH : buildEndpointPath(endpoint.uuid)}>
+          Back to the deliveries
+        </a>
+      </p>
+    </>
+  );
+  await sendAccountAreaPage(
+    ctx,
+    { current: WEBHOOKS_PATH, heading: delivery.type, outcomes: OUTCOMES, ...flash, children },
+    status,
+  );
+}
+
+const parsePath = (ctx: Context) => [parseUuidParam(ctx), parseUuidParam(ctx, 'delivery')] as const;
+
+function Facts({ delivery }: { delivery: DeliveryDetails }): VNode {
+  return (
+    <dl>
+      <dt>Address</dt>
+      <dd>{delivery.url}</dd>
+      <dt>Attempts</dt>
+      <dd>{formatNumber(delivery.attempts)}</dd>
+      {delivery.next_attempt_at === null ? null : (
+        <>
+          <dt>Next attempt (UTC)</dt>
+          <dd>
+            <Time at={delivery.next_attempt_at} />
+          </dd>
+        </>
+      )}
+      <dt>Created (UTC)</dt>
+      <dd>
+        <Time at={delivery.created_at} />
+      </dd>
+      <dt>Message</dt>
+      <dd>
+        <code>msg_{delivery.event_uuid}</code>
+      </dd>
+    </dl>
+  );
+}
+
+interface AttemptProps {
+  attempt: DeliveryAttempt;
+  eventUuid: string;
+  isOpen: boolean;
+}
+
+function Attempt({ attempt, eventUuid, isOpen }: AttemptProps): VNode {
+  const sentAt = new Date(attempt.sent_at);
+  const { id, timestamp } = identifyMessage(eventUuid, sentAt);
+  return (
+    <details open={isOpen}>
+      <summary>
+        <Time at={sentAt} hasSeconds />: {describeResult(attempt)}, {formatDuration(attempt.duration_ms)}
+      </summary>
+      {attempt.signature === null ? null : (
+        <>
+          <h3>Request headers</h3>
+          <code class="secret">
+            {`content-type: application/json\nwebhook-id: ${id}\nwebhook-timestamp: ${timestamp}\nwebhook-signature: ${attempt.signature}`}
+          </code>
+        </>
+      )}
+      {attempt.status === null ? null : (
+        <>
+          <h3>Response body</h3>
+          <ResponseBody attempt={attempt} />
+        </>
+      )}
+    </details>
+  );
+}
+
+function ResponseBody({
+  attempt: { response_body: text, response_is_binary: isBinary },
+}: {
+  attempt: DeliveryAttempt;
+}) {
+  if (text === null) return <p class="quiet">{isBinary ? 'Not shown: it is not text.' : 'Empty.'}</p>;
+  return (
+    <>
+      <code class="secret">{text}</code>
+      <p class="hint">At most the first 1 KB is stored.</p>
+    </>
+  );
+}
+
+const withDeliveryErrors = showErrorsOn(renderDeliveryPage, showErrorsOn(renderWebhooksPage));
+
+export const showDeliveryPage = withDeliveryErrors((ctx) => renderDeliveryPage(ctx));
+
+/** Sends the event of a delivery again. */
+export const sendAgain = withDeliveryErrors(async (ctx) => {
+  const [endpoint, delivery] = parsePath(ctx);
+  await redeliver(requireCaller(ctx).accountId, endpoint, delivery);
+  seeOther(ctx, `${buildDeliveryPath(endpoint, delivery)}?done=sent`);
+});
