@@ -21,6 +21,8 @@ export const WEBHOOK_TEST_TYPE = 'webhook.test';
 
 /** Types of events that only e-mail follows from. */
 const EMAIL_EVENT_TYPES = [
+  'account.created',
+  'plan.activated',
   'auto_topup.disabled',
   'payment.failed',
   'renewal.upcoming',
@@ -34,6 +36,8 @@ export type EventType = WebhookEventType | (typeof EMAIL_EVENT_TYPES)[number] | 
 
 /** Kinds of e-mail messages. The owner of an account can switch each off, except those about security. */
 export const EMAIL_KINDS = [
+  'welcome',
+  'plan_active',
   'credits_low',
   'auto_topup_failed',
   'auto_topup_disabled',
@@ -58,6 +62,8 @@ export const SECURITY_EMAIL_KINDS: readonly EmailKind[] = [
 
 /** The message that follows from an event. Others send none. */
 export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
+  'account.created': 'welcome',
+  'plan.activated': 'plan_active',
   'credits.low': 'credits_low',
   'topup.failed': 'auto_topup_failed',
   'auto_topup.disabled': 'auto_topup_disabled',

@@ -4,6 +4,8 @@ import { IMAGE } from '../harness/apiClient.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
+const link = (uuid: string, name: string) => new RegExp(`href="/account/library/${uuid}/"[^>]*>${name}</a>`);
+
 describe('usage, ledger and library pages', () => {
   let service: TestService;
   before(async () => {
@@ -86,7 +88,6 @@ describe('usage, ledger and library pages', () => {
       );
     const [first, second, third, fourth] = made as [string, string, string, string];
     await sendAccountForm(service.baseUrl, visitor, `/account/library/${third}/delete/`);
-    const link = (uuid: string, name: string) => new RegExp(`href="/account/library/${uuid}/"[^>]*>${name}</a>`);
     const { text } = await visitor.request(at(`/account/library/${second}/`));
     expect(text)
       .to.include('Created with the API key “test”.')

@@ -30,6 +30,25 @@ describe('messages that follow from events', () => {
 
   const received = () => mail.listReceived(customer);
 
+  it('a new account and its plan cause one message each, in the language of the account', async () => {
+    const { email } = await service.createCustomer('pro');
+    await service.sql("UPDATE accounts SET language = 'de' WHERE email = $1", [email]);
+    await deliver();
+    await deliver();
+    const messages = smtp.findMessages(email);
+    const subjects = messages.map(({ headers }) => headers.get('subject'));
+    expect(subjects).to.have.members([
+      'Willkommen bei genmeter',
+      'Ihr Tarif Pro ist aktiv',
+      'Neuer API-Schlüssel für Ihr Konto bei genmeter',
+    ]);
+    const plan = messages.find(({ text }) => text.includes('jeden Monat'))?.text;
+    expect(plan).to.match(
+      /jeden Monat 1\.100 Credits\.\s+Die nächsten Credits werden am \d+\. \w+ \d{4} gutgeschrieben/,
+    );
+    expect(plan).to.include(`Jetzt starten: ${service.baseUrl}/account/`).and.to.include('/unsubscribe/');
+  });
+
   it('a new key and a new application cause one message each, with their names and no secret', async () => {
     const { body } = await customer.request('POST', '/api/keys/create/', { body: { name: 'CI' } });
     await (await registerClient(service.baseUrl)).authorizeAndExchange(customer);

@@ -105,6 +105,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     const { 'subscription.updated': updates, ...counts } = countTypes(await listEvents(people.customer));
     expect(updates).to.be.at.least(1);
     expect(counts).to.deep.equal({
+      'plan.activated': 1,
       'key.created': 1,
       'key.revoked': 1,
       'credits.granted': 1,
@@ -176,6 +177,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
       'credits_low',
       'key_created',
       'new_sign_in',
+      'plan_active',
     ]);
     expect(await readEmailKinds(billing.service, people.affiliate)).to.deep.equal(['payout_sent']);
   });

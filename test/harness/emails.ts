@@ -12,6 +12,13 @@ const ORIGIN = {
 
 /** Facts for a message of each kind. */
 export const EXAMPLE_PARAMS: EmailParams = {
+  welcome: {},
+  plan_active: {
+    plan: 'pro',
+    credits: 1_100,
+    next_credits_at: '2027-04-14T15:09:00.000Z',
+    renews_at: '2028-03-14T15:09:00.000Z',
+  },
   credits_low: { balance: 1_050, threshold: 1_100 },
   auto_topup_failed: { kind: 'automatic', amount_cents: 5_000, failure_code: 'declined' },
   auto_topup_disabled: { reason: 'authentication_required' },

@@ -1894,6 +1894,8 @@ export interface components {
         NotificationSettings: {
             /** @description Kinds of e-mail messages, and whether they are sent */
             email: {
+                welcome: boolean;
+                plan_active: boolean;
                 credits_low: boolean;
                 auto_topup_failed: boolean;
                 auto_topup_disabled: boolean;
@@ -1916,6 +1918,8 @@ export interface components {
         };
         NotificationSettingsChange: {
             email?: {
+                welcome?: boolean;
+                plan_active?: boolean;
                 credits_low?: boolean;
                 auto_topup_failed?: boolean;
                 auto_topup_disabled?: boolean;

@@ -6,6 +6,7 @@ import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { endCreditPeriods, resumeCreditPeriods, startCreditPeriods, updateCreditPeriods } from '../credits/periods.ts';
 import { entitlementFor, NO_ENTITLEMENT } from '../credits/entitlement.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 
 /**
  * The transitions of a subscription: what they do to the entitlement and the credits of its account. The caller holds
@@ -22,13 +23,28 @@ export async function startSubscription(
   account: Account,
   subscription: Subscription,
 ): Promise<Account> {
-  await requireReleasedPlan(getPlanBySlug(subscription.plan_slug), transaction);
+  const plan = getPlanBySlug(subscription.plan_slug);
+  await requireReleasedPlan(plan, transaction);
   const started = await startCreditPeriods(transaction, account, subscription, {
     ...entitlementFor(subscription),
     ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
     subscription_id: subscription.id,
   });
-  return updateCreditPeriods(transaction, started, subscription);
+  const updated = await updateCreditPeriods(transaction, started, subscription);
+  const renewsAt = subscription.current_period_end;
+  const details = {
+    plan: plan.slug,
+    credits: plan.monthlyCredits,
+    next_credits_at: (updated.period_end ?? renewsAt).toISOString(),
+    renews_at: renewsAt.toISOString(),
+  };
+  await recordEvent(transaction, {
+    accountId: account.id,
+    type: 'plan.activated',
+    subject: subscription.uuid,
+    details,
+  });
+  return updated;
 }
 
 /** Suspends a subscription: no credits may be spent, and none expire. */

@@ -3,6 +3,10 @@ import type { EmailKind } from '../../spec/events.ts';
 
 /** Facts of each kind of message: the details of the event that causes it. Times are ISO 8601. Never a secret. */
 export interface EmailParams {
+  /** `account.created` */
+  welcome: object;
+  /** `plan.activated`, with the time of the next monthly grant and of the renewal. */
+  plan_active: { plan: string; credits: number; next_credits_at: string; renews_at: string };
   /** `credits.low` */
   credits_low: { balance: number; threshold: number };
   /** `topup.failed`. Nothing is sent for a manual one. */

@@ -25,6 +25,8 @@ export type ClaimedEmail = Omit<Email, 'leased_until'> &
 
 /** Page that each kind of message links to. The undo of a removed sign-in method has an address of its own. */
 const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed'>, string> = {
+  welcome: '/account/',
+  plan_active: '/account/',
   credits_low: '/account/billing/',
   auto_topup_failed: '/account/billing/',
   auto_topup_disabled: '/account/billing/',

@@ -1,6 +1,6 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 
-/** What the page of a generation shows beside it. */
+/** The creator of a generation, and the generations beside it. */
 export interface GenerationContext {
   /** Name of the API key, and of the application, that created it; null for neither. */
   key_name: string | null;
@@ -26,7 +26,7 @@ const READ_CONTEXT = prepared(
 );
 
 /**
- * Reads what created a generation, and the ones beside it.
+ * Reads the creator of a generation, and the generations beside it.
  * @param ownerId account whose keys created it; differs from its account for one of a test key.
  */
 export async function readGenerationContext(

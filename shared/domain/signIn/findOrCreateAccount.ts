@@ -5,6 +5,7 @@ import type { Language } from '../../spec/languages.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 
 /** Details for a new account. An existing account is not changed. */
 export interface NewAccountDetails {
@@ -43,6 +44,8 @@ export async function findOrCreateAccountByEmail(
       .ignore();
     // The insert that was ignored returns no id.
     const id = inserted.id as number | undefined;
+    if (id !== undefined)
+      await recordEvent(transaction, { accountId: id, type: 'account.created', subject: inserted.uuid });
     if (id !== undefined && referralClick !== null && referrer !== null) {
       const referral = {
         account_id: id,

@@ -96,7 +96,7 @@ function ConnectSection(): VNode {
         Ask an assistant for an image or a video in a conversation; the credits come from your account.
       </p>
       <ConnectInstructions />
-      <h3>Without a browser</h3>
+      <h3 class="apart">Without a browser</h3>
       <p>
         If the program cannot open a browser, for example on a server, create an <a href="/account/keys/">API key</a>{' '}
         and send it as the header <code>Authorization: Bearer svc_…</code>.

@@ -8,7 +8,7 @@ import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { describeProblem, EndpointTag, getEndpointName } from './describeEndpoint.tsx';
@@ -86,7 +86,9 @@ function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrf
         <dt>URL</dt>
         <dd>{endpoint.url}</dd>
         <dt>Created (UTC)</dt>
-        <dd>{formatDateTime(endpoint.created_at)}</dd>
+        <dd>
+          <Time at={endpoint.created_at} />
+        </dd>
         <dt>UUID</dt>
         <dd>
           <code>{endpoint.uuid}</code>

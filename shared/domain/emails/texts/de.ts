@@ -28,6 +28,23 @@ export const DE: EmailTexts = {
   unsubscribe: 'Nachrichten dieser Art abbestellen',
   support: 'Support kontaktieren',
   messages: {
+    welcome: (_params, { brand }) => ({
+      subject: `Willkommen bei ${brand}`,
+      paragraphs: [
+        `Ihr Konto bei ${brand} ist eingerichtet. Damit erstellen Sie Bilder und Videos, über die API oder mit einem KI-Assistenten.`,
+        'Wählen Sie einen Tarif und erstellen Sie dann einen API-Schlüssel oder verbinden Sie einen Assistenten. Ihre Kontoseite führt Sie durch diese Schritte.',
+      ],
+      action: 'Jetzt starten',
+    }),
+    plan_active: ({ plan, credits, next_credits_at: next, renews_at: at }, { number, date, ...formats }) => ({
+      subject: `Ihr Tarif ${formats.plan(plan)} ist aktiv`,
+      paragraphs: [
+        `Ihr Tarif ${formats.plan(plan)} ist aktiv und gibt Ihnen jeden Monat ${number(credits)} Credits.`,
+        `Die nächsten Credits werden am ${date(next)} gutgeschrieben. Nicht verwendete Credits eines Monats werden einmal übertragen. Der Tarif verlängert sich am ${date(at)}.`,
+        'Erstellen Sie zum Start einen API-Schlüssel oder verbinden Sie einen Assistenten.',
+      ],
+      action: 'Jetzt starten',
+    }),
     credits_low: ({ balance, threshold }, { brand, number }) => ({
       subject: `Ihr Guthaben bei ${brand} ist niedrig: ${number(balance)} Credits`,
       paragraphs: [

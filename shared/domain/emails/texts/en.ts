@@ -26,6 +26,23 @@ export const EN: EmailTexts = {
   unsubscribe: 'Stop messages of this kind',
   support: 'Contact support',
   messages: {
+    welcome: (_params, { brand }) => ({
+      subject: `Welcome to ${brand}`,
+      paragraphs: [
+        `Your ${brand} account is ready. With it you create images and videos, over the API or from an AI assistant.`,
+        'Choose a plan, then create an API key or connect an assistant. Your account page leads through these steps.',
+      ],
+      action: 'Get started',
+    }),
+    plan_active: ({ plan, credits, next_credits_at: next, renews_at: at }, { number, date, ...formats }) => ({
+      subject: `Your ${formats.plan(plan)} plan is active`,
+      paragraphs: [
+        `Your ${formats.plan(plan)} plan is active and gives you ${number(credits)} credits every month.`,
+        `The next credits are granted on ${date(next)}. Unused credits of a month carry over once. The plan renews on ${date(at)}.`,
+        'To start, create an API key or connect an assistant.',
+      ],
+      action: 'Get started',
+    }),
     credits_low: ({ balance, threshold }, { brand, number }) => ({
       subject: `Your ${brand} balance is low: ${number(balance)} credits`,
       paragraphs: [

@@ -27,6 +27,23 @@ export const ES: EmailTexts = {
   unsubscribe: 'Dejar de recibir estos mensajes',
   support: 'Contactar con el soporte',
   messages: {
+    welcome: (_params, { brand }) => ({
+      subject: `Le damos la bienvenida a ${brand}`,
+      paragraphs: [
+        `Su cuenta de ${brand} está lista. Con ella puede crear imágenes y vídeos, mediante la API o desde un asistente de IA.`,
+        'Elija un plan y después cree una clave de API o conecte un asistente. La página de su cuenta le guía por estos pasos.',
+      ],
+      action: 'Empezar',
+    }),
+    plan_active: ({ plan, credits, next_credits_at: next, renews_at: at }, { number, date, ...formats }) => ({
+      subject: `Su plan ${formats.plan(plan)} está activo`,
+      paragraphs: [
+        `Su plan ${formats.plan(plan)} está activo y le da ${number(credits)} créditos cada mes.`,
+        `Los próximos créditos se asignan el ${date(next)}. Los créditos no usados de un mes se conservan un mes más. El plan se renueva el ${date(at)}.`,
+        'Para empezar, cree una clave de API o conecte un asistente.',
+      ],
+      action: 'Empezar',
+    }),
     credits_low: ({ balance, threshold }, { brand, number }) => ({
       subject: `Su saldo en ${brand} es bajo: ${number(balance)} créditos`,
       paragraphs: [

@@ -28,6 +28,23 @@ export const FR: EmailTexts = {
   unsubscribe: 'Ne plus recevoir ces messages',
   support: 'Contacter l’assistance',
   messages: {
+    welcome: (_params, { brand }) => ({
+      subject: `Bienvenue chez ${brand}`,
+      paragraphs: [
+        `Votre compte ${brand} est prêt. Il vous permet de créer des images et des vidéos, par l’API ou depuis un assistant IA.`,
+        'Choisissez un forfait, puis créez une clé API ou connectez un assistant. La page de votre compte vous guide pas à pas.',
+      ],
+      action: 'Commencer',
+    }),
+    plan_active: ({ plan, credits, next_credits_at: next, renews_at: at }, { number, date, ...formats }) => ({
+      subject: `Votre forfait ${formats.plan(plan)} est actif`,
+      paragraphs: [
+        `Votre forfait ${formats.plan(plan)} est actif et vous donne ${number(credits)} crédits chaque mois.`,
+        `Les prochains crédits sont attribués le ${date(next)}. Les crédits inutilisés d’un mois sont reportés une fois. Le forfait se renouvelle le ${date(at)}.`,
+        'Pour commencer, créez une clé API ou connectez un assistant.',
+      ],
+      action: 'Commencer',
+    }),
     credits_low: ({ balance, threshold }, { brand, number }) => ({
       subject: `Votre solde ${brand} est faible : ${number(balance)} crédits`,
       paragraphs: [

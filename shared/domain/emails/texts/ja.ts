@@ -26,6 +26,23 @@ export const JA: EmailTexts = {
   unsubscribe: 'この種類のメールを停止',
   support: 'サポートに問い合わせる',
   messages: {
+    welcome: (_params, { brand }) => ({
+      subject: `${brand}へようこそ、登録が完了しました`,
+      paragraphs: [
+        `${brand}のアカウントをご利用いただけるようになりました。APIやAIアシスタントから画像と動画を作成できます。`,
+        'プランを選択し、APIキーを作成するかアシスタントを接続してください。手順はアカウントページでご案内しています。',
+      ],
+      action: '始める',
+    }),
+    plan_active: ({ plan, credits, next_credits_at: next, renews_at: at }, { number, date, ...formats }) => ({
+      subject: `${formats.plan(plan)}プランが有効になりました`,
+      paragraphs: [
+        `${formats.plan(plan)}プランが有効になり、毎月${number(credits)}クレジットが付与されます。`,
+        `次回のクレジットは${date(next)}に付与されます。使わなかったクレジットは一度だけ翌月に繰り越されます。プランは${date(at)}に更新されます。`,
+        'まず、APIキーを作成するかアシスタントを接続してください。',
+      ],
+      action: '始める',
+    }),
     credits_low: ({ balance, threshold }, { brand, number }) => ({
       subject: `${brand}の残高が少なくなっています: ${number(balance)}クレジット`,
       paragraphs: [

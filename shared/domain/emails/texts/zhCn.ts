@@ -25,6 +25,23 @@ export const ZH_CN: EmailTexts = {
   unsubscribe: '不再接收此类邮件',
   support: '联系支持团队',
   messages: {
+    welcome: (_params, { brand }) => ({
+      subject: `欢迎使用 ${brand}`,
+      paragraphs: [
+        `您的 ${brand} 账户已准备就绪。您可以通过 API 或 AI 助手创建图片和视频。`,
+        '请选择套餐，然后创建 API 密钥或连接助手。账户页面会引导您完成这些步骤。',
+      ],
+      action: '开始使用',
+    }),
+    plan_active: ({ plan, credits, next_credits_at: next, renews_at: at }, { number, date, ...formats }) => ({
+      subject: `您的 ${formats.plan(plan)} 套餐已生效`,
+      paragraphs: [
+        `您的 ${formats.plan(plan)} 套餐已生效，每月提供 ${number(credits)} 积分。`,
+        `下次积分将于 ${date(next)} 发放。当月未用的积分可结转一次。套餐将于 ${date(at)} 续订。`,
+        '请创建 API 密钥或连接助手以开始使用。',
+      ],
+      action: '开始使用',
+    }),
     credits_low: ({ balance, threshold }, { brand, number }) => ({
       subject: `您的 ${brand} 余额不足：${number(balance)} 积分`,
       paragraphs: [

@@ -2,6 +2,8 @@ import type { EmailKind } from '../../../../../shared/spec/events.ts';
 
 /** Labels of the kinds of messages. */
 export const KIND_LABELS: Record<EmailKind, string> = {
+  welcome: 'The account is created',
+  plan_active: 'A plan becomes active',
   credits_low: 'The balance is low',
   auto_topup_failed: 'An automatic top-up failed',
   auto_topup_disabled: 'Automatic top-ups were switched off',
