@@ -73,6 +73,15 @@ describe('the language of pages', () => {
     expect(body.detail).to.match(/^Not found/);
   });
 
+  it('is English in the content of guides, whose frame is in that of the visitor', async () => {
+    const visitor = new HttpBrowser();
+    visitor.languages = 'es';
+    const { text } = await visitor.request(at('/docs/'));
+    expect(getPageLanguage(text)).to.equal('es');
+    expect(text).to.include('<main id="content" lang="en"><h1>Guides</h1>').and.to.include('>Precios</a>');
+    expect((await visitor.request(at('/pricing/'))).text).to.include('<main id="content"><h1>Precios</h1>');
+  });
+
   it('is English on the pages of staff', async () => {
     await service.sql("UPDATE accounts SET language = 'de'");
     expect(getPageLanguage((await console.visit('/admin/reports/')).text)).to.equal('en');

@@ -22,7 +22,12 @@ export function showGuidesPage(ctx: Context): void {
       {query.trim() === '' ? <GuideList /> : <Matches query={query} />}
     </>
   );
-  sendFrontPage(ctx, { title: query === '' ? 'Guides' : `Search: ${query}`, current: GUIDES_PATH, children });
+  sendFrontPage(ctx, {
+    title: query === '' ? 'Guides' : `Search: ${query}`,
+    current: GUIDES_PATH,
+    children,
+    isEnglish: true,
+  });
 }
 
 function GuideList(): VNode {
@@ -85,7 +90,7 @@ export function showGuidePage(ctx: Context): void {
       </article>
     </div>
   );
-  sendFrontPage(ctx, { title: guide.title, current: GUIDES_PATH, children });
+  sendFrontPage(ctx, { title: guide.title, current: GUIDES_PATH, children, isEnglish: true });
 }
 
 function Contents({ guide }: { guide: Guide }): VNode {
