@@ -199,6 +199,7 @@ describe('resources of another account', () => {
     const names = ROUTES.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
     expect(new Set(names)).to.have.all.keys(
       ':uuid',
+      ':alert',
       ':delivery',
       ':file',
       ':page',
