@@ -94,7 +94,7 @@ describe('consent, in a real browser', () => {
     const page = await open(login.address.pathname + login.address.search);
     await signIn(page);
     expect(await page.locator('main').innerText())
-      .to.include('genmeter command line on')
+      .to.include('Connect genmeter command line?')
       .and.include('Create, cancel and delete images and videos');
     await page.getByLabel('Credits', { exact: true }).fill('40');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
