@@ -28,7 +28,7 @@ export async function runProgramRoute(ctx: Context, route: Route): Promise<void>
   const isLarge = route.hasImages === true && hasImageModels() && isLargeJsonBody(ctx);
   try {
     await readBody(ctx, route, isLarge);
-    recordLastUsed(ctx);
+    if (ctx.state.isKeyRecalled !== true) recordLastUsed(ctx);
     await handle(ctx, route);
   } finally {
     if (isLarge) releaseLargeBody(ctx);
@@ -42,7 +42,8 @@ export async function runProgramRoute(ctx: Context, route: Route): Promise<void>
  */
 async function readBody(ctx: Context, route: Route, isLarge: boolean): Promise<void> {
   if (isLarge) await countRequest(ctx, route);
-  const isLate = route.body === 'json' && !ctx.req.complete;
+  // A key that was recalled is verified by the handler.
+  const isLate = route.body === 'json' && !ctx.req.complete && ctx.state.isKeyRecalled !== true;
   const reading = isLarge ? readLargeJsonBody(ctx) : route.body === 'json' ? readJsonBody(ctx) : undefined;
   const bodyError = (await reading?.then(() => null, toError)) ?? null;
   if (isLate) await identify(ctx, route);
@@ -63,6 +64,7 @@ async function handle(ctx: Context, route: Route): Promise<void> {
     await authorize(ctx, route);
     ctx.state.hasBegun = true;
     await route.handler(ctx);
+    if (ctx.state.isKeyRecalled === true) recordLastUsed(ctx);
   } catch (error) {
     throw await toRejection(ctx, route, error);
   }
@@ -111,13 +113,15 @@ async function toRejection(ctx: Context, route: Route, cause: unknown): Promise<
 }
 
 /**
- * Returns the error of the key, which takes precedence, if a key that was recalled is not valid any more. An outage stays
- * one: its text says whether the request had an effect.
+ * Returns the error of the key, which takes precedence, if a key that was recalled is not valid any more, or may not use the
+ * route. An outage stays one: its text says whether the request had an effect.
  */
 async function decideByPresentKey(ctx: Context, route: Route, error: unknown): Promise<unknown> {
   if (!isCertain(error)) return error;
   try {
-    await authenticateBy(ctx, route);
+    ctx.state.caller = await authenticateBy(ctx, route);
+    recordLastUsed(ctx);
+    if (ctx.state.hasBegun === true) await authorize(ctx, route);
     return error;
   } catch (keyError) {
     return isCertain(keyError) ? keyError : error;

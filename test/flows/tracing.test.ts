@@ -48,6 +48,21 @@ describe('traces', () => {
     expect(collector.spans.map(({ name }) => name)).to.not.include('GET /api/ready/');
   });
 
+  it('show that the charge alone reads the API key of a create, once the process knows it', async () => {
+    const customer = await service.createCustomer('studio');
+    await customer.createImage();
+    const traceId = randomBytes(16).toString('hex');
+    const headers = { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01` };
+    const created = await customer.request('POST', '/api/generations/create/', {
+      body: { ...IMAGE, prompt: 'a lighthouse' },
+      headers,
+    });
+    expect(created.status).to.equal(201);
+    const listNames = () => collector.inTrace(traceId).map(({ name }) => name);
+    await eventually('the spans of the charge arrive', () => listNames().includes('charge_generations'), 30_000);
+    expect(listNames()).to.not.include('find_api_key_owners');
+  });
+
   it('continue without a collector, and processes stop in time', async () => {
     await collector.stop();
     const customer = await service.createCustomer('studio');

@@ -100,6 +100,11 @@ describe('a request that waits for the account while its credential is changed',
     expect((await revoke(other)()).status).to.equal(200);
     const malformed = await other.customer.request('POST', '/api/generations/create/', { rawBody: '{"prompt":' });
     expectError(malformed, 'invalid_api_key', 'unknown or revoked');
+    const restricted = await createKey();
+    const body = { scopes: ['svc:read'] };
+    await restricted.owner.requestWithSession('PATCH', `/api/keys/${restricted.uuid}/`, { body });
+    const invalid = await restricted.customer.createGeneration({ ...IMAGE, model: 'unknown' });
+    expectError(invalid, 'insufficient_scope', 'This request requires the scope svc:write');
   });
 
   it('says what a known key may not do since it was restricted, and creates once it may again', async () => {
