@@ -180,7 +180,7 @@ describe('signing in to the command line through the browser', () => {
   });
 
   describe('as a client that the service knows', () => {
-    const OWN = 'Published by <strong>genmeter</strong>: its program <code>genmeter</code>.';
+    const OWN = 'The program <code>genmeter</code> of <strong>genmeter</strong>, on this computer.';
 
     it('is named as the program of the service on the consent page, and never as verified', async () => {
       const login = await cli.user.startLogin();

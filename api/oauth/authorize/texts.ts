@@ -85,12 +85,13 @@ export const t = defineTexts({
   },
   verified: { en: 'Verified', de: 'Verifiziert', fr: 'Vérifiée', es: 'Verificada', ja: '確認済み', 'zh-CN': '已验证' },
   ownProgram: {
-    en: 'Published by <strong>{brand}</strong>: its program <code>genmeter</code>.',
-    de: 'Veröffentlicht von <strong>{brand}</strong>: das Programm <code>genmeter</code>.',
-    fr: 'Publiée par <strong>{brand}</strong> : son programme <code>genmeter</code>.',
-    es: 'Publicada por <strong>{brand}</strong>: su programa <code>genmeter</code>.',
-    ja: '提供元: <strong>{brand}</strong>（プログラム <code>genmeter</code>）',
-    'zh-CN': '发布者：<strong>{brand}</strong>（程序 <code>genmeter</code>）',
+    en: 'The program <code>genmeter</code> of <strong>{brand}</strong>, on this computer. Allow it only if you have just started the sign-in there: other programs can use the same name.',
+    de: 'Das Programm <code>genmeter</code> von <strong>{brand}</strong> auf diesem Computer. Erlauben Sie den Zugriff nur, wenn Sie die Anmeldung dort gerade begonnen haben: Andere Programme können denselben Namen verwenden.',
+    fr: 'Le programme <code>genmeter</code> de <strong>{brand}</strong>, sur cet ordinateur. N’autorisez l’accès que si vous venez d’y lancer la connexion : d’autres programmes peuvent utiliser le même nom.',
+    es: 'El programa <code>genmeter</code> de <strong>{brand}</strong>, en este equipo. Permita el acceso solo si acaba de iniciar la sesión allí: otros programas pueden usar el mismo nombre.',
+    ja: 'このコンピューター上の<strong>{brand}</strong>のプログラム<code>genmeter</code>です。ご自身でログインを開始した直後の場合のみ許可してください。他のプログラムも同じ名前を使用できます。',
+    'zh-CN':
+      '此计算机上的 <strong>{brand}</strong> 程序 <code>genmeter</code>。仅当您刚刚在该程序中发起登录时才允许：其他程序也可以使用相同的名称。',
   },
   publishedBy: {
     en: 'Published by <strong>{host}</strong>',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { accessSync, constants, createWriteStream, existsSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -68,11 +69,11 @@ export async function downloadOutput(
   }
   const file = isFolder(target) ? join(target, nameFile(uuid, url)) : target;
   if (file !== target) await requireReplaceable(file, options, terminal);
-  const partial = `${file}.part`;
+  const partial = `${file}.${randomUUID()}.part`;
   await transfer(generation, target, terminal, async () => {
     try {
       const body = await request(url, terminal.signal);
-      await pipeline(body, createWriteStream(partial), { signal: terminal.signal });
+      await pipeline(body, createWriteStream(partial, { flags: 'wx' }), { signal: terminal.signal });
       await rename(partial, file);
     } catch (error) {
       // The reason to report is why it could not be stored, not why its part could not be removed.

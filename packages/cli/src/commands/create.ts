@@ -1,11 +1,12 @@
-import type { Model } from '@genmeter/client';
+import { randomUUID } from 'node:crypto';
+import { GenmeterError, type Model } from '@genmeter/client';
 import type { Command } from 'commander';
 import { collectPair, parseCount, parseIdempotencyKey } from '../arguments.ts';
 import { requireTarget } from '../download.ts';
 import { withExamples } from '../help.ts';
 import { collectImage, readImages, uploadImages } from '../images.ts';
 import { findModel, parseParams } from '../models.ts';
-import { formatEstimate, printResult } from '../output.ts';
+import { formatEstimate, printHint, printResult } from '../output.ts';
 import { openClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 import { type FinishOptions, finish, withFinishOptions } from '../waiting.ts';
@@ -68,12 +69,8 @@ async function createGeneration(kind: Kind, text: string, options: CreateOptions
   const { signal } = terminal;
   if (options.estimate !== true) await requireTarget(options, terminal);
   const images = await readImages(options.image);
-  if (
-    options.idempotencyKey !== undefined &&
-    Object.values(images)
-      .flat()
-      .some((image) => 'file' in image)
-  ) {
+  const hasFiles = Object.values(images).some((named) => named.some((image) => 'file' in image));
+  if (options.idempotencyKey !== undefined && hasFiles) {
     const detail =
       'A file is a new upload each time, so it cannot be repeated with --idempotency-key. Name an image by its https address, upload:UUID or generation:UUID.';
     throw new CommandError(EXIT.usage, 'usage', detail);
@@ -97,6 +94,21 @@ async function createGeneration(kind: Kind, text: string, options: CreateOptions
     printResult(terminal, estimate, () => formatEstimate(estimate));
     return;
   }
-  const generation = await client.generations.create(request, { signal, idempotencyKey: options.idempotencyKey });
+  const idempotencyKey = options.idempotencyKey ?? randomUUID();
+  const generation = await client.generations.create(request, { signal, idempotencyKey }).catch((error: unknown) => {
+    if (isOutcomeUnknown(error)) printHint(terminal, hasFiles ? LIST_FIRST : buildRepetitionHint(idempotencyKey));
+    throw error;
+  });
   await finish(client, generation, options, terminal);
 }
+
+/** Returns whether a create may have been charged although its response says nothing, or none has arrived. */
+function isOutcomeUnknown(error: unknown): boolean {
+  if (!(error instanceof GenmeterError)) return true;
+  return error.status === undefined || ['internal_error', 'unexpected_response'].includes(error.error);
+}
+
+const buildRepetitionHint = (key: string) =>
+  `The generation may have been created and charged. To get it without a second charge, repeat the command with: --idempotency-key ${key}`;
+const LIST_FIRST =
+  'The generation may have been created and charged. Look for it before you repeat the command: genmeter list';
