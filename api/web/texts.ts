@@ -131,7 +131,7 @@ export const t = defineTexts({
     ja: '説明',
     'zh-CN': '说明',
   },
-  status: { en: 'Status', de: 'Status', fr: 'État', es: 'Estado', ja: 'ステータス', 'zh-CN': '状态' },
+  status: { en: 'Status', de: 'Status', fr: 'Statut', es: 'Estado', ja: 'ステータス', 'zh-CN': '状态' },
   amount: { en: 'Amount', de: 'Betrag', fr: 'Montant', es: 'Importe', ja: '金額', 'zh-CN': '金额' },
   credits: { en: 'Credits', de: 'Credits', fr: 'Crédits', es: 'Créditos', ja: 'クレジット', 'zh-CN': '积分' },
   balanceLabel: { en: 'Balance', de: 'Guthaben', fr: 'Solde', es: 'Saldo', ja: '残高', 'zh-CN': '余额' },
