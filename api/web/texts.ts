@@ -138,7 +138,7 @@ export const t = defineTexts({
   redirectToProcessor: {
     en: 'You are being redirected to our payment processor.',
     de: 'Sie werden zu unserem Zahlungsdienstleister weitergeleitet.',
-    fr: 'Vous êtes redirigé vers notre prestataire de paiement.',
+    fr: 'Redirection vers notre prestataire de paiement en cours.',
     es: 'Se le está redirigiendo a nuestro procesador de pagos.',
     ja: '決済サービスのページに移動しています。',
     'zh-CN': '正在跳转到我们的付款服务商。',

@@ -21,7 +21,7 @@ export const t = defineTexts({
   checkoutCanceledSentence: {
     en: 'Checkout canceled. You were not charged.',
     de: 'Der Bezahlvorgang wurde abgebrochen. Es wurde nichts abgebucht.',
-    fr: 'Le paiement a été annulé. Vous n’avez pas été débité.',
+    fr: 'Le paiement a été annulé. Aucun montant n’a été débité.',
     es: 'El pago se ha cancelado. No se le ha cobrado nada.',
     ja: '購入手続きはキャンセルされました。料金は請求されていません。',
     'zh-CN': '结账已取消，未向您收费。',
@@ -112,7 +112,7 @@ export const t = defineTexts({
     de: 'Noch {left, number} von {granted, number} Credits des Tarifs in diesem Monat',
     fr: 'Il reste {left, number} des {granted, number} crédits du forfait de ce mois',
     es: 'Quedan {left, number} de los {granted, number} créditos del plan de este mes',
-    ja: '今月のプランのクレジット: {granted, number}中、残り{left, number}',
+    ja: '今月のプランのクレジット{granted, number}のうち、残り{left, number}',
     'zh-CN': '本月套餐积分共 {granted, number}，剩余 {left, number}',
   },
   planAndBilling: {

@@ -20,8 +20,8 @@ export const t = defineTexts({
   linkCreatedSentence: {
     en: 'You are now an affiliate. Your link is below.',
     de: 'Sie nehmen jetzt am Affiliate-Programm teil. Ihr Link steht unten.',
-    fr: 'Vous êtes maintenant affilié. Votre lien est ci-dessous.',
-    es: 'Ya es afiliado. Su enlace está más abajo.',
+    fr: 'Vous participez maintenant au programme d’affiliation. Votre lien est ci-dessous.',
+    es: 'Ya participa en el programa de afiliados. Su enlace está más abajo.',
     ja: 'アフィリエイトに登録しました。リンクは下に表示されています。',
     'zh-CN': '您已加入联盟推广，您的链接如下。',
   },
@@ -261,10 +261,10 @@ export const EARNINGS = defineTexts({
   },
   payableFrom: {
     en: 'Payable from {date}{refund, select, partial {, partly refunded} other {}}',
-    de: 'Auszahlbar ab {date}{refund, select, partial {, teilweise erstattet} other {}}',
+    de: 'Auszahlbar ab dem {date}{refund, select, partial {, teilweise erstattet} other {}}',
     fr: 'À verser à partir du {date}{refund, select, partial {, partiellement remboursée} other {}}',
     es: 'Por pagar desde el {date}{refund, select, partial {, reembolsada en parte} other {}}',
     ja: '{date}から支払い可能{refund, select, partial {（一部返金済み）} other {}}',
-    'zh-CN': '{date} 起可发放{refund, select, partial {，部分退款} other {}}',
+    'zh-CN': '{date}起可发放{refund, select, partial {，部分退款} other {}}',
   },
 });

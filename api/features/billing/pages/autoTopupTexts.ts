@@ -73,7 +73,7 @@ export const AUTO_TOPUP = defineTexts({
     en: 'The amount buys {credits, number} credits at the rate of your plan.',
     de: 'Der Betrag ergibt {credits, number} Credits zum Preis Ihres Tarifs.',
     fr: 'Ce montant donne {credits, number} crédits au prix de votre forfait.',
-    es: 'El importe compra {credits, number} créditos al precio de su plan.',
+    es: 'El importe equivale a {credits, number} créditos al precio de su plan.',
     ja: 'この金額で、プランの単価で{credits, number}クレジットを購入できます。',
     'zh-CN': '按您的套餐单价，此金额可购买 {credits, number} 积分。',
   },

@@ -34,7 +34,7 @@ export const t = defineTexts({
     es: 'Plan {plan}: {credits, number} créditos al mes, {count, number} generaciones a la vez{end, select, renews {, se renueva el {date}} ends {, termina el {date}} other {}}.',
     ja: '{plan}プラン: 毎月{credits, number}クレジット、同時生成数{count, number}{end, select, renews {、{date}に更新} ends {、{date}に終了} other {}}。',
     'zh-CN':
-      '{plan} 套餐：每月 {credits, number} 积分，可同时生成 {count, number} 个{end, select, renews {，将于 {date} 续订} ends {，将于 {date} 终止} other {}}。',
+      '{plan} 套餐：每月 {credits, number} 积分，可同时生成 {count, number} 个{end, select, renews {，将于 {date}续订} ends {，将于 {date}终止} other {}}。',
   },
   updateMethod: {
     en: 'The last payment failed. Update your payment method.',
@@ -76,7 +76,7 @@ export const t = defineTexts({
     ja: 'ギフトコード',
     'zh-CN': '礼品码',
   },
-  code: { en: 'Code', de: 'Code', fr: 'Code', es: 'Código', ja: 'コード', 'zh-CN': '代码' },
+  code: { en: 'Code', de: 'Code', fr: 'Code', es: 'Código', ja: 'コード', 'zh-CN': '兑换码' },
   redeem: { en: 'Redeem', de: 'Einlösen', fr: 'Utiliser', es: 'Canjear', ja: '利用する', 'zh-CN': '兑换' },
 });
 
@@ -294,7 +294,7 @@ export const TOPUP = defineTexts({
     en: '{least} to {most}. One dollar buys {credits} credits at the rate of your plan.',
     de: '{least} bis {most}. Für einen Dollar erhalten Sie {credits} Credits zum Preis Ihres Tarifs.',
     fr: 'De {least} à {most}. Un dollar donne {credits} crédits au prix de votre forfait.',
-    es: 'De {least} a {most}. Un dólar compra {credits} créditos al precio de su plan.',
+    es: 'De {least} a {most}. Un dólar equivale a {credits} créditos al precio de su plan.',
     ja: '{least}から{most}まで。プランの単価では1ドルで{credits}クレジットを購入できます。',
     'zh-CN': '{least} 到 {most}。按您的套餐单价，1 美元可购买 {credits} 积分。',
   },

@@ -149,11 +149,11 @@ export const PERIOD = defineTexts({
   used: { en: 'Used', de: 'Verbraucht', fr: 'Utilisés', es: 'Usados', ja: '使用', 'zh-CN': '已使用' },
   usedSince: {
     en: '{credits, number} credits since {date}',
-    de: '{credits, number} Credits seit {date}',
+    de: '{credits, number} Credits seit dem {date}',
     fr: '{credits, number} crédits depuis le {date}',
     es: '{credits, number} créditos desde el {date}',
     ja: '{date}以降{credits, number}クレジット',
-    'zh-CN': '自 {date}起 {credits, number} 积分',
+    'zh-CN': '自 {date}起共 {credits, number} 积分',
   },
   granted: { en: 'Granted', de: 'Gutgeschrieben', fr: 'Attribués', es: 'Asignados', ja: '付与', 'zh-CN': '已发放' },
   grantedAndCarriedOver: {
@@ -194,7 +194,7 @@ export const PERIOD = defineTexts({
     fr: '{credits, number} crédits le {date}',
     es: '{credits, number} créditos el {date}',
     ja: '{date}に{credits, number}クレジット',
-    'zh-CN': '{date} {credits, number} 积分',
+    'zh-CN': '{date}发放 {credits, number} 积分',
   },
   inProgress: {
     en: 'In progress',
