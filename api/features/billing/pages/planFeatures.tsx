@@ -5,7 +5,7 @@ import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { t as shared } from '../../../web/texts.ts';
 import { PLANS as t } from './texts.ts';
 
-/** Features of a plan, which are configured in English. Those of the default plans are shown in the language of the page. */
+/** Features of a plan, which are configured in English. Those of the default plans are translated. */
 export function PlanFeatures({ plan: { features, monthlyCredits, parallelLimit } }: { plan: Plan }): VNode {
   const known = [
     () => t.everyMonth({ credits: monthlyCredits }),
