@@ -6,6 +6,11 @@ export function formatNumber(value: number): string {
   return formatLocalNumber(getLanguage(), value);
 }
 
+/** Formats a rate with one decimal: 22.0. */
+export function formatRate(value: number): string {
+  return value.toLocaleString(getLocale(getLanguage()), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+}
+
 /** Formats a count with its noun, in English: 1 API key, 2 API keys. */
 export function formatCount(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -5,7 +5,9 @@ import type { Account } from '../../../../shared/tables/Account.ts';
 import { describeSubscription } from '../../billing/pages/describeSubscription.ts';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
+import { t as shared } from '../../../web/texts.ts';
 import { PeriodUsage } from '../../usage/pages/usage/periodUsage.tsx';
+import { t } from './texts.ts';
 
 interface CreditsProps {
   account: Account;
@@ -19,14 +21,14 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
   const purchase = describePurchase(balance);
   return (
     <section class="card stack" aria-labelledby="credits">
-      <h2 id="credits">Credits</h2>
+      <h2 id="credits">{shared.credits()}</h2>
       <p class="figure">{formatNumber(balance)}</p>
-      {purchase === '' ? null : <p class="quiet">Enough for {purchase}.</p>}
+      {purchase === '' ? null : <p class="quiet">{t.enoughFor({ purchase })}</p>}
       {granted === 0 ? null : (
         <p class="small">
           <progress value={Math.min(left, granted)} max={granted} aria-labelledby="plan-left" />
           <span class="quiet" id="plan-left">
-            {formatNumber(left)} of this month's {formatNumber(granted)} plan credits left
+            {t.planCreditsLeft({ left, granted })}
           </span>
         </p>
       )}
@@ -34,7 +36,7 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
       <p>{describeSubscription(billing)}</p>
       <div class="buttons">
         <a class={billing.plan === null ? 'button main' : 'button'} href="/account/billing/">
-          {billing.plan === null ? 'Choose a plan' : 'Plan and billing'}
+          {billing.plan === null ? shared.choosePlan() : t.planAndBilling()}
         </a>
       </div>
     </section>

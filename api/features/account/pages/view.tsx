@@ -10,25 +10,25 @@ import { USAGE_HISTORY_DAYS } from '../../../../shared/spec/limits.ts';
 import { listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
-import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { GenerationTile, toShownGeneration } from '../../generations/pages/generationParts.tsx';
 import { LIBRARY_PATH } from '../../generations/pages/view.tsx';
+import { t as pages } from '../../texts.ts';
+import { t as usageTexts } from '../../usage/pages/texts.ts';
 import { UsageChart } from '../../usage/pages/usage/usageChart.tsx';
 import { CreditsSection } from './credits.tsx';
 import { GettingStarted } from './gettingStarted.tsx';
+import { t } from './texts.ts';
 
 /** Generations that the overview shows. */
 const LATEST_MAX = 4;
 
 /** Outcome of `checkout=canceled`, with which the payment processor sends the browser back. */
-const CHECKOUT_CANCELED = ['Checkout canceled', 'Checkout canceled. You were not charged.'] as const;
+const CHECKOUT_CANCELED = [t.checkoutCanceled, t.checkoutCanceledSentence] as const;
 
-const PAYMENT_PENDING: Outcome = [
-  'Payment not confirmed yet',
-  'Your payment is not confirmed yet. Some payment methods take a few days, so please do not pay again. Your plan or credits are added when the payment arrives.',
-];
+const PAYMENT_PENDING: Outcome = [t.paymentPending, t.paymentPendingSentence];
 
 /**
  * Renders the overview: the first steps, credits and usage.
@@ -50,7 +50,9 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
     <>
       {(await isStaff(account, caller)) ? (
         <p>
-          <a href="/admin/">Admin dashboard</a>
+          <a href="/admin/" lang="en">
+            Admin dashboard
+          </a>
         </p>
       ) : null}
       <GettingStarted account={account} billing={billing} hasAccess={keys.length + applications.length > 0} />
@@ -58,19 +60,24 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
         <CreditsSection account={account} billing={billing} usage={usage} />
         <section class="card wider" aria-labelledby="days">
           <div class="heading">
-            <h2 id="days">Credits by day, last {USAGE_HISTORY_DAYS} days</h2>
-            <a href="/account/usage/">Usage</a>
+            <h2 id="days">{t.creditsByDay({ days: USAGE_HISTORY_DAYS })}</h2>
+            <a href="/account/usage/">{pages.usage()}</a>
           </div>
-          <UsageChart title="Credits by day" usage={days} unit="credits" empty="No credits used in this period." />
+          <UsageChart
+            title={usageTexts.creditsByDay()}
+            usage={days}
+            unit="credits"
+            empty={usageTexts.noCreditsUsed()}
+          />
         </section>
       </div>
       <section class="card" aria-labelledby="latest">
         <div class="heading">
-          <h2 id="latest">Latest generations</h2>
-          <a href={LIBRARY_PATH}>Library</a>
+          <h2 id="latest">{t.latestGenerations()}</h2>
+          <a href={LIBRARY_PATH}>{pages.library()}</a>
         </div>
         {latest.items.length === 0 ? (
-          <p class="quiet">None yet. What you create with the API or an assistant appears here.</p>
+          <p class="quiet">{t.noGenerations()}</p>
         ) : (
           <ul class="tiles">
             {latest.items.slice(0, LATEST_MAX).map((generation) => (
@@ -81,23 +88,21 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
       </section>
       <section class="card" aria-labelledby="request">
         <div class="heading">
-          <h2 id="request">Create with the API</h2>
-          <a href="/account/keys/">API keys</a>
+          <h2 id="request">{t.createWithApi()}</h2>
+          <a href="/account/keys/">{pages.apiKeys()}</a>
         </div>
         <RequestSamples apiKey="YOUR_API_KEY" />
-        <p>
-          Or <a href="/account/applications/#connect">connect an assistant</a>, and ask it for an image.
-        </p>
+        <p>{t.orConnect({ link: '/account/applications/#connect' })}</p>
       </section>
     </>
   );
   const outcome = isPaymentPending ? PAYMENT_PENDING : findCheckoutOutcome(ctx.query['checkout'], billing, account);
-  const heading = account.first_name === '' ? 'Overview' : `Hello, ${account.first_name}`;
+  const heading = account.first_name === '' ? pages.overview() : t.hello({ name: account.first_name });
   await sendAccountAreaPage(ctx, {
     current: '/account/',
     heading,
     outcome,
-    title: outcome?.[0] ?? 'Account',
+    title: outcome?.[0] ?? shared.account,
     children,
     hasMedia: true,
   });
@@ -107,5 +112,5 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
 function findCheckoutOutcome(code: unknown, { plan }: BillingStatus, { balance }: Account): Outcome | undefined {
   if (code === 'canceled') return CHECKOUT_CANCELED;
   if (code !== 'success' || plan === null) return undefined;
-  return ['Payment complete', `Your ${plan.name} plan is active, and you have ${formatNumber(balance)} credits.`];
+  return [t.paymentComplete, t.paymentCompleteSentence({ plan: plan.name, balance })];
 }

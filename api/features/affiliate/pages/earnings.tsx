@@ -5,25 +5,21 @@ import type { Payout } from '../../../../shared/tables/Payout.ts';
 import { formatUsd } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { Table } from '../../../web/components/table.tsx';
-
-const PAYOUT_STATUSES: Record<Payout['status'], string> = {
-  pending: 'In progress',
-  paid: 'Paid',
-  rejected: 'Not paid; included in a later payout',
-};
+import { t as shared } from '../../../web/texts.ts';
+import { EARNINGS as t } from './texts.ts';
 
 /** The latest commissions. They do not name the customer. */
 export function CommissionsSection({ commissions }: { commissions: Commission[] }): VNode {
   return (
     <section class="card" aria-labelledby="commissions">
-      <h2 id="commissions">Latest commissions</h2>
+      <h2 id="commissions">{t.latestCommissions()}</h2>
       {commissions.length === 0 ? (
-        <p>None. A commission appears here when a customer of your link has paid.</p>
+        <p>{t.noCommissions()}</p>
       ) : (
         <Table
-          label="Commissions"
-          columns={['Payment on', 'Status', 'Commission']}
-          numeric={['Commission']}
+          label={t.commissions()}
+          columns={[t.paymentOn(), shared.status(), t.commission()]}
+          numeric={[t.commission()]}
           rows={commissions.map((commission) => [
             formatDate(commission.paid_at),
             describeCommission(commission),
@@ -39,17 +35,17 @@ export function CommissionsSection({ commissions }: { commissions: Commission[] 
 export function PayoutsSection({ payouts }: { payouts: Payout[] }): VNode {
   return (
     <section class="card" aria-labelledby="payouts">
-      <h2 id="payouts">Latest payouts</h2>
+      <h2 id="payouts">{t.latestPayouts()}</h2>
       {payouts.length === 0 ? (
-        <p>None. Payouts appear here at the beginning of a month in which commissions are payable.</p>
+        <p>{t.noPayouts()}</p>
       ) : (
         <Table
-          label="Payouts"
-          columns={['Date', 'Status', 'Amount']}
-          numeric={['Amount']}
+          label={t.payouts()}
+          columns={[shared.date(), shared.status(), shared.amount()]}
+          numeric={[shared.amount()]}
           rows={payouts.map((payout) => [
             formatDate(payout.created_at),
-            PAYOUT_STATUSES[payout.status],
+            t[payout.status](),
             formatUsd(payout.amount_cents),
           ])}
         />
@@ -60,8 +56,8 @@ export function PayoutsSection({ payouts }: { payouts: Payout[] }): VNode {
 
 function describeCommission(commission: Commission): string {
   const { amount_cents: cents, settled_cents: settled, reversed_cents: reversed, payable_at: payableAt } = commission;
-  if (cents === 0 && reversed > 0) return 'Refunded';
-  const refund = reversed > 0 ? ', partly refunded' : '';
-  if (settled === cents) return `In a payout${refund}`;
-  return payableAt > now() ? `Payable from ${formatDate(payableAt)}${refund}` : `Payable${refund}`;
+  if (cents === 0 && reversed > 0) return t.refunded();
+  const refund = reversed > 0 ? 'partial' : 'none';
+  if (settled === cents) return t.inPayout({ refund });
+  return payableAt > now() ? t.payableFrom({ date: formatDate(payableAt), refund }) : t.payable({ refund });
 }

@@ -9,9 +9,9 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { sendRedirectPage } from '../../../web/components/redirectPage.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { t } from '../../../web/texts.ts';
 import { AFFILIATE_PATH, type AffiliateOutcome, renderAffiliatePage } from './view.tsx';
 
-const PROCESSOR_REDIRECT_TEXT = 'You are being redirected to our payment processor.';
 const withAffiliateErrors = showErrorsOn(renderAffiliatePage);
 
 export async function showAffiliatePage(ctx: Context): Promise<void> {
@@ -28,14 +28,14 @@ export const startPayoutSetup = withAffiliateErrors(async (ctx) => {
   const url = await createPayoutOnboardingLink(requireCaller(ctx).accountId);
   // Simulated payments have no onboarding form.
   if (new URL(url).origin === new URL(config.BASE_URL).origin) return redirectWithOutcome(ctx, 'payouts');
-  sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
+  sendRedirectPage(ctx, url, t.redirectToProcessor());
 });
 
 /** Reopens the onboarding form after its link has expired. Other sites may link here, so it creates no account. */
 export const restartPayoutSetup = withAffiliateErrors(async (ctx) => {
   const url = await refreshPayoutOnboardingLink(requireCaller(ctx).accountId);
   if (url === null) return seeOther(ctx, AFFILIATE_PATH);
-  sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
+  sendRedirectPage(ctx, url, t.redirectToProcessor());
 });
 
 /** Handles the return from the onboarding form, and syncs the payout account at once. */

@@ -14,14 +14,15 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { BarChart } from '../../../web/components/charts.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form } from '../../../web/components/form.tsx';
-import { formatCount, formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { CommissionsSection, PayoutsSection } from './earnings.tsx';
+import { t } from './texts.ts';
 
 export const AFFILIATE_PATH = '/account/affiliate/';
 
 const OUTCOMES = {
-  enrolled: ['Affiliate link created', 'You are now an affiliate. Your link is below.'],
-  payouts: ['Payout details submitted', 'Thank you. Payouts start after your details have been verified.'],
+  enrolled: [t.linkCreated, t.linkCreatedSentence],
+  payouts: [t.payoutsSubmitted, t.payoutsSubmittedSentence],
 } as const satisfies Outcomes;
 
 export type AffiliateOutcome = keyof typeof OUTCOMES;
@@ -50,21 +51,18 @@ export async function renderAffiliatePage(ctx: Context, flash: PageProblem = {},
   );
   await sendAccountAreaPage(
     ctx,
-    { current: AFFILIATE_PATH, heading: 'Affiliate program', outcomes: OUTCOMES, ...flash, children },
+    { current: AFFILIATE_PATH, heading: t.affiliateProgram(), outcomes: OUTCOMES, ...flash, children },
     status,
   );
 }
 
 function Enrollment({ token }: { token: string }): VNode {
   return (
-    <section class="card" aria-label="Enrollment">
-      <p>
-        Earn {COMMISSION_PERCENT}% of every plan payment by customers who sign up through your link, for as long as they
-        subscribe.
-      </p>
+    <section class="card" aria-label={t.enrollment()}>
+      <p>{t.earn({ percent: COMMISSION_PERCENT })}</p>
       <Form action={AFFILIATE_PATH} token={token}>
         <button type="submit" class="main">
-          Become an affiliate
+          {t.becomeAffiliate()}
         </button>
       </Form>
     </section>
@@ -75,52 +73,44 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
   const { stats, clicks, isPayoutEnabled, recent, commissions, payouts } = affiliate;
   return (
     <>
-      <section class="card" aria-label="Link and earnings">
-        <p>Your link:</p>
-        <CopyText id="referral-link" text={getReferralUrl(affiliate.affiliate)} label="the link" />
+      <section class="card" aria-label={t.linkAndEarnings()}>
+        <p>{t.yourLink()}</p>
+        <CopyText id="referral-link" text={getReferralUrl(affiliate.affiliate)} label={t.theLink()} />
+        <p>{t.counts({ clicks, signUps: stats.referrals, active: stats.active })}</p>
         <p>
-          {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} with an active plan.
+          {t.sums({
+            earned: formatUsd(stats.lifetimeEarningsCents),
+            paid: formatUsd(stats.paidCents),
+            pending: formatUsd(stats.pendingCents),
+          })}
         </p>
-        <p>
-          Earned: {formatUsd(stats.lifetimeEarningsCents)}. Paid: {formatUsd(stats.paidCents)}. Pending:{' '}
-          {formatUsd(stats.pendingCents)}.
-        </p>
-        <p class="hint">
-          A commission becomes payable {COMMISSION_PENDING_DAYS} days after the customer's payment. Payouts run at the
-          beginning of each month. Refunded payments are deducted.
-        </p>
+        <p class="hint">{t.rules({ days: COMMISSION_PENDING_DAYS })}</p>
         {!isPayoutEnabled && (
           <Form action="/account/payouts/" token={token}>
             <button type="submit" class="main">
-              {affiliate.affiliate.connect_account_id === null ? 'Set up payouts' : 'Continue payout setup'}
+              {affiliate.affiliate.connect_account_id === null ? t.setUpPayouts() : t.continueSetup()}
             </button>
           </Form>
         )}
-        {processor.isSimulated ? (
-          <p class="hint">
-            No payment processor is configured (development), so plans are free and commissions are not paid.
-          </p>
-        ) : (
-          isPayoutEnabled && <p>Payouts are enabled.</p>
-        )}
+        {processor.isSimulated ? <p class="hint">{t.simulated()}</p> : isPayoutEnabled && <p>{t.payoutsEnabled()}</p>}
       </section>
       <section class="card" aria-labelledby="months">
-        <h2 id="months">Commission by month</h2>
+        <h2 id="months">{t.commissionByMonth()}</h2>
         <BarChart
-          title="Commission by month"
+          title={t.commissionByMonth()}
           bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
           format={formatUsd}
-          empty="None in the last 12 months. Share your link to earn commissions."
+          empty={t.noCommissions()}
         />
       </section>
       <section class="card" aria-labelledby="sign-ups">
-        <h2 id="sign-ups">Sign-ups by month</h2>
+        <h2 id="sign-ups">{t.signUpsByMonth()}</h2>
         <BarChart
-          title="Sign-ups by month"
+          title={t.signUpsByMonth()}
           bars={recent.map(({ month, referrals }) => ({ label: month, value: referrals }))}
           format={formatNumber}
           kind="second"
-          empty="None in the last 12 months."
+          empty={t.noSignUps()}
         />
       </section>
       <CommissionsSection commissions={commissions} />

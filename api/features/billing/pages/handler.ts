@@ -3,6 +3,7 @@ import { openCustomerPortal, startPlanCheckout } from '../../../../shared/domain
 import { updateAutoTopupSettings } from '../../../../shared/domain/billing/autoTopupSettings.ts';
 import { getInvoiceUrl } from '../../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../../shared/domain/billing/topups.ts';
+import { formatLocalUsd } from '../../../../shared/lib/localFormats.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../../shared/spec/limits.ts';
@@ -12,12 +13,11 @@ import { executeFormOnce } from '../../../pipeline/idempotency.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { getCheckoutRequest } from '../schemas.ts';
-import { formatUsd } from '../../../web/components/formatAmount.ts';
 import { sendRedirectPage } from '../../../web/components/redirectPage.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { t } from '../../../web/texts.ts';
 import { BILLING_PATH, type BillingOutcome, OTHER_AMOUNT, renderBillingPage } from './view.tsx';
 
-const PROCESSOR_REDIRECT_TEXT = 'You are being redirected to our payment processor.';
 const DOLLARS = /^\d{1,6}(?:\.\d{1,2})?$/;
 const CREDITS = /^\d{1,9}$/;
 
@@ -44,7 +44,7 @@ export const openBillingPortal = withBillingErrors(async (ctx) => {
       'validation_error',
       'The billing portal is not available: this service has no payment processor.',
     );
-  sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
+  sendRedirectPage(ctx, url, t.redirectToProcessor());
 });
 
 /** Redirects to the page of an invoice at the payment processor, or back if there is none. */
@@ -78,7 +78,7 @@ export const saveAutoTopup = withBillingErrors(async (ctx) => {
 /** Sends the browser to the page to pay at, or back if nothing has to be paid. */
 function leadToPayment(ctx: Context, url: string | null, done: BillingOutcome): void {
   if (url === null) redirectWithOutcome(ctx, done);
-  else sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
+  else sendRedirectPage(ctx, url, t.redirectToProcessor());
 }
 
 function redirectWithOutcome(ctx: Context, code: BillingOutcome): void {
@@ -105,6 +105,6 @@ function parseTopupCents(dollars: string | null): number {
   if (cents >= TOPUP_MIN_CENTS && cents <= TOPUP_MAX_CENTS) return cents;
   throw new ServiceError(
     'validation_error',
-    `The amount of a top-up must be between ${formatUsd(TOPUP_MIN_CENTS)} and ${formatUsd(TOPUP_MAX_CENTS)}.`,
+    `The amount of a top-up must be between ${formatLocalUsd('en', TOPUP_MIN_CENTS)} and ${formatLocalUsd('en', TOPUP_MAX_CENTS)}.`,
   );
 }

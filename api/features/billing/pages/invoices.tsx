@@ -3,27 +3,29 @@ import type { Invoice } from '../../../../shared/tables/Invoice.ts';
 import { formatMoney } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { Table } from '../../../web/components/table.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { INVOICES as t, STATUSES } from './texts.ts';
 
 /** The latest invoices, with links to their pages at the payment processor. */
 export function InvoicesSection({ invoices }: { invoices: Invoice[] }): VNode {
   return (
     <section class="card" aria-labelledby="invoices">
-      <h2 id="invoices">Invoices</h2>
+      <h2 id="invoices">{t.invoices()}</h2>
       {invoices.length === 0 ? (
-        <p class="quiet">No invoices yet. Each payment for a plan or for credits appears here with its invoice.</p>
+        <p class="quiet">{t.empty()}</p>
       ) : (
         <Table
-          label="Invoices"
-          columns={['Date', 'Description', 'Status', 'Amount', 'Invoice']}
-          numeric={['Amount']}
+          label={t.invoices()}
+          columns={[shared.date(), shared.description(), shared.status(), shared.amount(), t.invoice()]}
+          numeric={[shared.amount()]}
           rows={invoices.map((invoice) => [
             formatDate(invoice.created_at),
-            invoice.description,
+            <span lang="en">{invoice.description}</span>,
             describeStatus(invoice),
             <>
               {formatMoney(invoice.total_cents, invoice.currency)}
               {invoice.tax_cents === 0 ? null : (
-                <span class="hint">{formatMoney(invoice.tax_cents, invoice.currency)} tax</span>
+                <span class="hint">{t.tax({ amount: formatMoney(invoice.tax_cents, invoice.currency) })}</span>
               )}
             </>,
             <InvoiceLink invoice={invoice} />,
@@ -38,21 +40,23 @@ export function InvoicesSection({ invoices }: { invoices: Invoice[] }): VNode {
 function InvoiceLink({ invoice }: { invoice: Invoice }): VNode {
   const { uuid, number, stripe_invoice_id: id, next_attempt_at: nextAttemptAt } = invoice;
   if (id !== null) {
-    const name = number ?? 'Open';
+    const name = number ?? t.open();
     return (
       <a
         href={`/account/billing/invoices/${uuid}/`}
-        aria-label={number === null ? 'Open the invoice' : `Invoice ${number}`}
+        aria-label={number === null ? t.openInvoice() : t.invoiceNumber({ number })}
       >
         {name}
       </a>
     );
   }
-  return <span class="quiet">{nextAttemptAt === null ? 'None' : 'Being issued'}</span>;
+  return <span class="quiet">{nextAttemptAt === null ? t.none() : t.beingIssued()}</span>;
 }
 
 function describeStatus({ status, currency, refunded_cents: refundedCents, total_cents: totalCents }: Invoice): string {
   if (refundedCents > 0)
-    return refundedCents >= totalCents ? 'Refunded' : `${formatMoney(refundedCents, currency)} refunded`;
-  return { open: 'Not paid', paid: 'Paid', void: 'Void', uncollectible: 'Not collected' }[status];
+    return refundedCents >= totalCents
+      ? STATUSES.refunded()
+      : STATUSES.partlyRefunded({ amount: formatMoney(refundedCents, currency) });
+  return (status === 'open' ? STATUSES.notPaid : STATUSES[status])();
 }

@@ -2,10 +2,10 @@ import { getSubscriptionOverview } from '../../../../shared/domain/billing/billi
 import { getActivePlan } from '../../../../shared/domain/credits/entitlement.ts';
 import { getLowCreditsThreshold } from '../../../../shared/domain/credits/lowCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
-import { formatCount } from '../../../web/components/formatAmount.ts';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import type { AreaNotice, FindNotice } from '../../../web/navigation.ts';
 import { describeAutoTopupProblem } from './autoTopup.tsx';
+import { NOTICES as t, TOPUP } from './texts.ts';
 
 const BILLING_PATH = '/account/billing/';
 
@@ -16,8 +16,8 @@ async function findFailedPayment(account: Account): Promise<AreaNotice | null> {
   if (status !== 'past_due') return null;
   return {
     kind: 'bad',
-    text: `Your last payment failed. You can create generations until ${formatDateTime(until)} (UTC).`,
-    action: { label: 'Update the payment method', href: `${BILLING_PATH}#subscription` },
+    text: t.paymentFailed({ time: formatDateTime(until) }),
+    action: { label: t.updateMethod(), href: `${BILLING_PATH}#subscription` },
   };
 }
 
@@ -25,8 +25,8 @@ async function findStoppedAutoTopup({ auto_topup_problem: problem }: Account): P
   if (problem === null) return null;
   return {
     kind: 'warn',
-    text: `Automatic top-ups were switched off. ${describeAutoTopupProblem(problem)}`,
-    action: { label: 'Switch them on again', href: `${BILLING_PATH}#auto-topup` },
+    text: describeAutoTopupProblem(problem),
+    action: { label: t.switchOnAgain(), href: `${BILLING_PATH}#auto-topup` },
   };
 }
 
@@ -35,8 +35,8 @@ async function findLowCredits(account: Account): Promise<AreaNotice | null> {
   if (!isLow || account.auto_topup_enabled || getActivePlan(account) === null) return null;
   return {
     kind: 'warn',
-    text: `Your balance is low: ${formatCount(account.balance, 'credit')}.`,
-    action: { label: 'Buy credits', href: `${BILLING_PATH}#topup` },
+    text: t.lowBalance({ credits: account.balance }),
+    action: { label: TOPUP.buyCredits(), href: `${BILLING_PATH}#topup` },
   };
 }
 

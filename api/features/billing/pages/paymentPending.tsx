@@ -1,5 +1,7 @@
 import type { Context } from '../../../context.ts';
 import { sendPage } from '../../../web/components/layout.tsx';
+import { t as errorTexts } from '../../../web/errorTexts.ts';
+import { PENDING as t } from './texts.ts';
 
 /** Number of automatic reloads, and the time between them. */
 const RELOADS_MAX = 24;
@@ -15,19 +17,16 @@ export function sendPaymentPendingPage(ctx: Context): void {
   const nextReload = parseReloadCount(ctx.query['reloads']) + 1;
   const body = (
     <div class="card">
-      <h1>Waiting for payment</h1>
-      <p>Thank you. The payment processor has not confirmed your payment yet. This usually takes less than a minute.</p>
-      <p class="quiet">
-        This page reloads every {RELOAD_SECONDS} seconds and continues when the payment is confirmed. You can close it:
-        your plan or credits are added either way.
-      </p>
+      <h1>{t.waiting()}</h1>
+      <p>{t.thanks()}</p>
+      <p class="quiet">{t.reloads({ seconds: RELOAD_SECONDS })}</p>
       <p>
-        <a href="/account/">Go to your account</a>
+        <a href="/account/">{errorTexts.goToAccount()}</a>
       </p>
     </div>
   );
   const refresh = { seconds: RELOAD_SECONDS, to: `/account/?checkout=success&reloads=${nextReload}` };
-  sendPage(ctx, { title: 'Waiting for payment', body, isNarrow: true, refresh });
+  sendPage(ctx, { title: t.waiting(), body, isNarrow: true, refresh });
 }
 
 function parseReloadCount(text: unknown): number {

@@ -4,20 +4,23 @@ import type { ListedTopup } from '../../../../shared/domain/billing/topups.ts';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { Table } from '../../../web/components/table.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { STATUSES, TOPUP as t } from './texts.ts';
 
 /** The latest top-ups, with those that wait for their payment. */
 export function TopupHistory({ topups }: { topups: ListedTopup[] }): VNode | null {
   if (topups.length === 0) return null;
+  const numeric = [shared.amount(), shared.credits(), t.left()];
   return (
     <section class="card" aria-labelledby="topups">
-      <h2 id="topups">Latest top-ups</h2>
+      <h2 id="topups">{t.latest()}</h2>
       <Table
-        label="Top-ups"
-        columns={['Date', 'Kind', 'Status', 'Amount', 'Credits', 'Left']}
-        numeric={['Amount', 'Credits', 'Left']}
+        label={t.topups()}
+        columns={[shared.date(), t.kind(), shared.status(), ...numeric]}
+        numeric={numeric}
         rows={topups.map((topup) => [
           formatDate(topup.created_at),
-          topup.kind === 'automatic' ? 'Automatic' : 'Manual',
+          topup.kind === 'automatic' ? t.automatic() : t.manual(),
           describeStatus(topup),
           formatUsd(getTotalCents(topup)),
           formatNumber(topup.credits),
@@ -31,7 +34,8 @@ export function TopupHistory({ topups }: { topups: ListedTopup[] }): VNode | nul
 function describeStatus(topup: ListedTopup): string {
   const { status, is_disputed: isDisputed, reversed_cents: reversedCents } = topup;
   const cents = getNetCents(topup);
-  if (isDisputed) return 'Disputed';
-  if (reversedCents > 0) return reversedCents >= cents ? 'Refunded' : `${formatUsd(reversedCents)} refunded`;
-  return { pending: 'Waiting for payment', succeeded: 'Paid', failed: 'Not paid' }[status];
+  if (isDisputed) return STATUSES.disputed();
+  if (reversedCents > 0)
+    return reversedCents >= cents ? STATUSES.refunded() : STATUSES.partlyRefunded({ amount: formatUsd(reversedCents) });
+  return { pending: STATUSES.pending, succeeded: STATUSES.paid, failed: STATUSES.notPaid }[status]();
 }

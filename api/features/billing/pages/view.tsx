@@ -19,11 +19,15 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { TextField } from '../../../web/components/fields.tsx';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { Form } from '../../../web/components/form.tsx';
-import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { formatRate, formatUsd } from '../../../web/components/formatAmount.ts';
 import { PlanPrice } from '../../../web/components/planPrice.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { t as pages } from '../../texts.ts';
 import { AutoTopupSection } from './autoTopup.tsx';
 import { describeSubscription } from './describeSubscription.ts';
 import { InvoicesSection } from './invoices.tsx';
+import { PlanFeatures } from './planFeatures.tsx';
+import { OUTCOME_TEXTS, PLANS, t, TOPUP } from './texts.ts';
 import { TopupHistory } from './topupHistory.tsx';
 
 export const BILLING_PATH = '/account/billing/';
@@ -33,11 +37,11 @@ export const OTHER_AMOUNT = 'other';
 const TOPUP_PRESETS = [50, 100, 200, 500, 1_000];
 
 const OUTCOMES = {
-  plan: ['Plan active', 'Your plan is active.'],
-  topup: ['Credits added', 'The credits are on your balance.'],
-  gift: ['Gift code redeemed', 'The credits of the gift code are on your balance.'],
-  'auto-topup-on': ['Automatic top-ups on', 'Automatic top-ups are on.'],
-  'auto-topup-off': ['Automatic top-ups off', 'Automatic top-ups are off.'],
+  plan: [OUTCOME_TEXTS.planActive, OUTCOME_TEXTS.planActiveSentence],
+  topup: [OUTCOME_TEXTS.creditsAdded, OUTCOME_TEXTS.creditsAddedSentence],
+  gift: [OUTCOME_TEXTS.giftRedeemed, OUTCOME_TEXTS.giftRedeemedSentence],
+  'auto-topup-on': [OUTCOME_TEXTS.autoTopupOn, OUTCOME_TEXTS.autoTopupOnSentence],
+  'auto-topup-off': [OUTCOME_TEXTS.autoTopupOff, OUTCOME_TEXTS.autoTopupOffSentence],
 } as const satisfies Outcomes;
 
 export type BillingOutcome = keyof typeof OUTCOMES;
@@ -71,22 +75,21 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
   );
   await sendAccountAreaPage(
     ctx,
-    { current: BILLING_PATH, heading: 'Billing', outcomes: OUTCOMES, ...flash, children },
+    { current: BILLING_PATH, heading: pages.billing(), outcomes: OUTCOMES, ...flash, children },
     status,
   );
 }
 
 function SubscriptionSection({ billing, csrfToken }: { billing: BillingStatus; csrfToken: string }): VNode {
-  const method = billing.hasPaymentMethod ? 'A payment method is on file.' : 'No payment method is on file.';
   return (
     <section class="card" aria-labelledby="subscription">
-      <h2 id="subscription">Subscription</h2>
+      <h2 id="subscription">{t.subscription()}</h2>
       <p>{describeSubscription(billing)}</p>
       {processor.isSimulated || billing.status === 'none' ? null : (
         <>
-          <p class="quiet">{method}</p>
+          <p class="quiet">{billing.hasPaymentMethod ? t.methodOnFile() : t.noMethodOnFile()}</p>
           <Form action="/account/portal/" token={csrfToken}>
-            <button type="submit">Manage payment methods, invoices and cancellation</button>
+            <button type="submit">{t.openPortal()}</button>
           </Form>
         </>
       )}
@@ -97,30 +100,25 @@ function SubscriptionSection({ billing, csrfToken }: { billing: BillingStatus; c
 function GiftCodeSection({ csrfToken }: { csrfToken: string }): VNode {
   return (
     <section class="card" aria-labelledby="gift-code">
-      <h2 id="gift-code">Gift code</h2>
+      <h2 id="gift-code">{t.giftCode()}</h2>
       <Form action="/account/gift-codes/redeem/" token={csrfToken} class="inline">
         <div class="field">
-          <label for="code">Code</label>
+          <label for="code">{t.code()}</label>
           <input id="code" type="text" name="code" required autocomplete="off" placeholder="GIFT-…" />
         </div>
-        <button type="submit">Redeem</button>
+        <button type="submit">{t.redeem()}</button>
       </Form>
     </section>
   );
 }
 
-const CHANGE_OF_PLAN =
-  "A larger plan starts as soon as it is paid, with the difference of this month's credits. A smaller one starts at the next yearly renewal.";
-
 function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken: string }): VNode {
   const plans = getCatalog().plans.filter(({ hidden, slug }) => !hidden || slug === current?.slug);
   return (
     <section aria-labelledby="plans">
-      <h2 id="plans">{current === null ? 'Choose a plan' : 'Plans'}</h2>
+      <h2 id="plans">{current === null ? shared.choosePlan() : shared.plans()}</h2>
       <p class="quiet">
-        Plans are billed yearly. Credits are granted monthly. {describeTax()}{' '}
-        {processor.isSimulated ? 'No payment processor is configured (development), so plans are free.' : null}
-        {current === null || processor.isSimulated ? null : CHANGE_OF_PLAN}
+        {PLANS.lead()} {describeTax()} {processor.isSimulated ? PLANS.free() : current === null ? null : PLANS.change()}
       </p>
       <ul class="plans">
         {plans.map((plan) => (
@@ -136,24 +134,20 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
   return (
     <li class="card">
       <h3>
-        {plan.name} {isCurrent ? <span class="tag">Your plan</span> : null}
+        {plan.name} {isCurrent ? <span class="tag">{PLANS.yourPlan()}</span> : null}
         {plan.highlight && (current === null || current.priceMonthlyCents < plan.priceMonthlyCents) ? (
-          <span class="tag">Recommended</span>
+          <span class="tag">{shared.recommended()}</span>
         ) : null}
       </h3>
       <PlanPrice plan={plan} />
       <p>{describePurchase(plan.monthlyCredits)}</p>
-      <ul class="plain">
-        {plan.features.map((feature) => (
-          <li>{feature.replaceAll(/\d{4,}/g, (digits) => formatNumber(Number(digits)))}</li>
-        ))}
-      </ul>
+      <PlanFeatures plan={plan} />
       {isCurrent ? null : (
         <Form action="/account/plan/" token={csrfToken}>
           <input type="hidden" name="request" value={randomUUID()} />
           <input type="hidden" name="plan" value={plan.slug} />
           <button type="submit" class={current === null && plan.highlight ? 'main wide' : 'wide'}>
-            {current === null ? `Subscribe to ${plan.name}` : `Change to ${plan.name}`}
+            {current === null ? PLANS.subscribe({ plan: plan.name }) : PLANS.changeTo({ plan: plan.name })}
           </button>
         </Form>
       )}
@@ -165,32 +159,29 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
   const { account, plan, csrfToken } = props;
   return (
     <section class="card" aria-labelledby="topup">
-      <h2 id="topup">Buy credits</h2>
-      <p class="quiet">
-        You have {formatNumber(account.balance)} credits. Credits that you buy do not expire, and are used after those
-        of your plan.
-      </p>
+      <h2 id="topup">{TOPUP.buyCredits()}</h2>
+      <p class="quiet">{TOPUP.lead({ credits: account.balance })}</p>
       {plan === null ? (
-        <p>Credits are sold with a plan: choose one first.</p>
+        <p>{TOPUP.planFirst()}</p>
       ) : (
         <Form action="/account/billing/topup/" token={csrfToken}>
           <input type="hidden" name="request" value={randomUUID()} />
           <fieldset>
-            <legend>Amount</legend>
+            <legend>{shared.amount()}</legend>
             <div class="choices">
               {TOPUP_PRESETS.map((dollars, index) => (
                 <label>
                   <input type="radio" name="preset" value={String(dollars)} checked={index === 0} />
                   <span>
                     {formatUsd(100 * dollars)}
-                    <span class="hint">{formatNumber(topupCredits(100 * dollars, plan))} credits</span>
+                    <span class="hint">{shared.creditCount({ credits: topupCredits(100 * dollars, plan) })}</span>
                     <span class="hint">{describePurchase(topupCredits(100 * dollars, plan))}</span>
                   </span>
                 </label>
               ))}
               <label>
                 <input type="radio" name="preset" value={OTHER_AMOUNT} />
-                <span>Other amount</span>
+                <span>{TOPUP.otherAmount()}</span>
               </label>
             </div>
           </fieldset>
@@ -198,17 +189,21 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
             <TextField
               id="topup-amount"
               name="amount"
-              label="Other amount in US dollars"
+              label={TOPUP.otherAmountInDollars()}
               inputmode="decimal"
               autocomplete="off"
             />
             <button type="submit" class="main">
-              Buy credits
+              {TOPUP.buyCredits()}
             </button>
           </div>
           <p class="hint">
-            {formatUsd(TOPUP_MIN_CENTS)} to {formatUsd(TOPUP_MAX_CENTS)}. One dollar buys {describeRate(plan)} credits
-            at the rate of your plan. {describeTax()}
+            {TOPUP.rate({
+              least: formatUsd(TOPUP_MIN_CENTS),
+              most: formatUsd(TOPUP_MAX_CENTS),
+              credits: formatRate((100 * plan.monthlyCredits) / plan.priceMonthlyCents),
+            })}{' '}
+            {describeTax()}
           </p>
         </Form>
       )}
@@ -216,12 +211,7 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
   );
 }
 
-/** Says that tax is added, where it is. Ends with a space for the next sentence. */
+/** Says that tax is added, where it is. */
 function describeTax(): string {
-  return config.STRIPE_TAX === 'on' ? 'Tax is added at the checkout. ' : '';
-}
-
-/** Credits for a dollar, with one decimal. */
-function describeRate({ monthlyCredits, priceMonthlyCents }: Plan): string {
-  return ((100 * monthlyCredits) / priceMonthlyCents).toFixed(1);
+  return config.STRIPE_TAX === 'on' ? PLANS.tax() : '';
 }

@@ -47,7 +47,7 @@ export async function showFrontPage(ctx: Context): Promise<void> {
       </section>
       <h2>{t.modelsAndPrices()}</h2>
       <ModelCards models={await getModelsWithStatus()} />
-      <h2>{t.plans()}</h2>
+      <h2>{shared.plans()}</h2>
       <PlanCards plans={getOfferedPlans()} />
     </>
   );
@@ -95,7 +95,7 @@ export function showPricingPage(ctx: Context): void {
             return [
               name,
               formatUsd(Math.round((100 * priceMonthlyCents) / monthlyCredits)),
-              t.credits({ credits }),
+              shared.creditCount({ credits }),
               describePurchase(credits),
             ];
           })}

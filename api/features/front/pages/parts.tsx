@@ -6,6 +6,7 @@ import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { Icon } from '../../../web/components/icon.tsx';
 import { PlanPrice } from '../../../web/components/planPrice.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { CARDS as t } from './texts.ts';
 
 /** Cards of the models with what a generation costs, in credits and in money. */
@@ -91,13 +92,13 @@ export function PlanCards({ plans }: { plans: readonly Plan[] }): VNode {
       {plans.map((plan) => (
         <li class={plan.highlight ? 'card best' : 'card'}>
           <h3>
-            {plan.name} {plan.highlight ? <span class="tag">{t.recommended()}</span> : null}
+            {plan.name} {plan.highlight ? <span class="tag">{shared.recommended()}</span> : null}
           </h3>
           <PlanPrice plan={plan} />
           <ul class="plain">
             <li>{t.everyMonth({ credits: plan.monthlyCredits })}</li>
             <li>{describePurchase(plan.monthlyCredits)}</li>
-            <li>{t.parallel({ count: plan.parallelLimit })}</li>
+            <li>{shared.parallel({ count: plan.parallelLimit })}</li>
           </ul>
           <a class={plan.highlight ? 'button main wide' : 'button wide'} href="/account/billing/#plans">
             {t.choose({ plan: plan.name })}

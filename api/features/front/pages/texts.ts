@@ -57,7 +57,6 @@ export const t = defineTexts({
     ja: 'モデルと料金',
     'zh-CN': '模型与价格',
   },
-  plans: { en: 'Plans', de: 'Tarife', fr: 'Forfaits', es: 'Planes', ja: 'プラン', 'zh-CN': '套餐' },
   modelsLead: {
     en: 'Prices are in credits, and the same over the API and in assistants. Failures are refunded.',
     de: 'Preise sind in Credits angegeben und gelten für die API und für Assistenten gleichermaßen. Fehlgeschlagene Generierungen werden erstattet.',
@@ -122,14 +121,6 @@ export const t = defineTexts({
     es: 'Suficiente para',
     ja: '作成できる量',
     'zh-CN': '足够用于',
-  },
-  credits: {
-    en: '{credits, number} credits',
-    de: '{credits, number} Credits',
-    fr: '{credits, number} crédits',
-    es: '{credits, number} créditos',
-    ja: '{credits, number}クレジット',
-    'zh-CN': '{credits, number} 积分',
   },
 });
 
@@ -234,14 +225,6 @@ export const CARDS = defineTexts({
     'zh-CN': '性能下降',
   },
   offline: { en: 'offline', de: 'offline', fr: 'hors ligne', es: 'sin conexión', ja: 'オフライン', 'zh-CN': '离线' },
-  recommended: {
-    en: 'Recommended',
-    de: 'Empfohlen',
-    fr: 'Recommandé',
-    es: 'Recomendado',
-    ja: 'おすすめ',
-    'zh-CN': '推荐',
-  },
   everyMonth: {
     en: '<strong>{credits, number} credits</strong> every month',
     de: '<strong>{credits, number} Credits</strong> jeden Monat',
@@ -249,14 +232,6 @@ export const CARDS = defineTexts({
     es: '<strong>{credits, number} créditos</strong> cada mes',
     ja: '毎月<strong>{credits, number}クレジット</strong>',
     'zh-CN': '每月 <strong>{credits, number} 积分</strong>',
-  },
-  parallel: {
-    en: '{count, plural, one {# generation} other {# generations}} at a time',
-    de: '{count, plural, one {# Generierung} other {# Generierungen}} gleichzeitig',
-    fr: '{count, plural, one {# génération} other {# générations}} à la fois',
-    es: '{count, plural, one {# generación} other {# generaciones}} a la vez',
-    ja: '同時生成数 {count, plural, other {#}}',
-    'zh-CN': '可同时生成 {count, plural, other {#}} 个',
   },
   choose: {
     en: 'Choose {plan}',

@@ -4,7 +4,7 @@ import type { ListedEntry } from '../../../../../shared/domain/credits/listFilte
 import { findNamedGenerations, type NamedGeneration } from '../../../../../shared/domain/generations/readContext.ts';
 import { findModelInfo } from '../../../../../shared/lib/catalog/knownModels.ts';
 import type { ListPage } from '../../../../../shared/lib/pagination.ts';
-import type { LedgerEntryType } from '../../../../../shared/spec/states.ts';
+import { LEDGER_ENTRY_TYPES } from '../../../../../shared/spec/states.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import {
@@ -16,19 +16,11 @@ import {
 import { formatChange, formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Table } from '../../../../web/components/table.tsx';
 import { Time } from '../../../../web/components/time.tsx';
+import { t as shared } from '../../../../web/texts.ts';
+import { t as pages } from '../../../texts.ts';
+import { ENTRY_TYPES, LEDGER as t } from '../texts.ts';
 
 const LEDGER_PATH = '/account/ledger/';
-
-/** The words of docs/credits.md and of the CSV file. */
-const TYPE_CHOICES: Record<LedgerEntryType, string> = {
-  grant: 'Grant',
-  burn: 'Burn',
-  refund: 'Refund',
-  rollover: 'Rollover',
-  expiry: 'Expiry',
-  topup: 'Top-up',
-};
-const FILTERS: readonly FilterChoice[] = [{ name: 'entry_type', label: 'Type', options: TYPE_CHOICES }];
 
 interface ShownLedger {
   list: ListPage<ListedEntry>;
@@ -48,12 +40,12 @@ export async function sendLedgerPage(
   await ensureModelsKnown([...generations.values()].map(({ model }) => model));
   const children = (
     <>
-      <p class="quiet">Every change of your balance, newest first. Times are in UTC.</p>
+      <p class="quiet">{t.lead()}</p>
       {list.totalItems === 0 && query === '' ? null : (
-        <FilterForm path={LEDGER_PATH} choices={FILTERS} parameters={ctx.query} />
+        <FilterForm path={LEDGER_PATH} choices={listFilters()} parameters={ctx.query} />
       )}
       {query === '' ? null : <MatchCount list={list} />}
-      <section class="card" aria-label="Entries">
+      <section class="card" aria-label={t.entries()}>
         {list.items.length === 0 ? (
           <p>{describeEmptyList(list, query)}</p>
         ) : (
@@ -63,19 +55,25 @@ export async function sendLedgerPage(
       <FilteredPageLinks list={list} path={LEDGER_PATH} query={query} />
       <p>
         <a class="button" href={`/account/ledger/export/${query === '' ? '' : `?${query}`}`} download>
-          {query === '' ? 'Download all entries (CSV)' : 'Download all matching entries (CSV)'}
+          {query === '' ? t.downloadAll() : t.downloadMatching()}
         </a>
       </p>
     </>
   );
-  await sendAccountAreaPage(ctx, { current: LEDGER_PATH, heading: 'Credit history', ...flash, children }, status);
+  await sendAccountAreaPage(ctx, { current: LEDGER_PATH, heading: pages.creditHistory(), ...flash, children }, status);
 }
 
+const listFilters = (): FilterChoice[] => [
+  {
+    name: 'entry_type',
+    label: t.type(),
+    options: Object.fromEntries(LEDGER_ENTRY_TYPES.map((type) => [type, ENTRY_TYPES[type]()])),
+  },
+];
+
 function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string): string {
-  if (totalItems > 0) return 'No entries on this page.';
-  return query === ''
-    ? 'No entries. Credits appear here when you choose a plan, buy credits or create a generation.'
-    : 'No entries match these filters.';
+  if (totalItems > 0) return t.emptyPage();
+  return query === '' ? t.empty() : t.noMatch();
 }
 
 type NamedGenerations = ReadonlyMap<string, NamedGeneration>;
@@ -83,12 +81,16 @@ type NamedGenerations = ReadonlyMap<string, NamedGeneration>;
 /** The description with the name of the model, which leads to the generation unless it was deleted. */
 function describeEntry(entry: ListedEntry, generations: NamedGenerations): ComponentChildren {
   const { description, generation_uuid: uuid } = entry;
-  if (uuid === null) return description;
-  const generation = generations.get(uuid);
-  if (generation === undefined) return description;
+  const generation = uuid === null ? undefined : generations.get(uuid);
+  if (generation === undefined) return <span lang="en">{description}</span>;
   const { model, is_deleted: isDeleted } = generation;
-  const text = description.replace(model, findModelInfo(model)?.name ?? model);
-  return isDeleted ? `${text} (deleted)` : <a href={`/account/library/${uuid}/`}>{text}</a>;
+  const text = <span lang="en">{description.replace(model, findModelInfo(model)?.name ?? model)}</span>;
+  if (!isDeleted) return <a href={`/account/library/${uuid}/`}>{text}</a>;
+  return (
+    <>
+      {text} {t.deleted()}
+    </>
+  );
 }
 
 interface EntryTableProps {
@@ -97,14 +99,15 @@ interface EntryTableProps {
 }
 
 function EntryTable({ entries, generations }: EntryTableProps): VNode {
+  const numeric = [shared.credits(), shared.balanceLabel()];
   return (
     <Table
-      label="Credit history"
-      columns={['Date', 'Type', 'Description', 'Credits', 'Balance']}
-      numeric={['Credits', 'Balance']}
+      label={pages.creditHistory()}
+      columns={[shared.date(), t.type(), shared.description(), ...numeric]}
+      numeric={numeric}
       rows={entries.map((entry) => [
         <Time at={entry.created_at} />,
-        TYPE_CHOICES[entry.entry_type],
+        ENTRY_TYPES[entry.entry_type](),
         describeEntry(entry, generations),
         formatChange(entry.amount),
         formatNumber(entry.balance_after),

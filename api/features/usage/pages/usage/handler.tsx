@@ -5,6 +5,8 @@ import { getKeyUsageOverview } from '../../../../../shared/domain/usage/usageByK
 import type { Context } from '../../../../context.ts';
 import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { findShownAccount, ModeNote, TEST_QUERY } from '../../../../web/components/testData.tsx';
+import { t as pages } from '../../../texts.ts';
+import { t } from '../texts.ts';
 import { PeriodUsage } from './periodUsage.tsx';
 import { UsageChart } from './usageChart.tsx';
 import { listKeyRows, UsageTable } from './usageTable.tsx';
@@ -27,13 +29,13 @@ export async function showUsagePage(ctx: Context): Promise<void> {
   const live = (
     <div class="columns">
       <section class="card" aria-labelledby="period">
-        <h2 id="period">This month</h2>
+        <h2 id="period">{t.thisMonth()}</h2>
         <PeriodUsage summary={summary} />
       </section>
       <section class="card wider" aria-labelledby="credits-by-day">
-        <h2 id="credits-by-day">Credits by day</h2>
-        <p class="quiet small">In UTC. Refunds are subtracted.</p>
-        <UsageChart title="Credits by day" usage={usage} unit="credits" empty="No credits used in this period." />
+        <h2 id="credits-by-day">{t.creditsByDay()}</h2>
+        <p class="quiet small">{t.inUtc()}</p>
+        <UsageChart title={t.creditsByDay()} usage={usage} unit="credits" empty={t.noCreditsUsed()} />
       </section>
     </div>
   );
@@ -43,38 +45,38 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       <PeriodTabs period={period} isTest={isTest} />
       {isTest ? null : live}
       <section class="card" aria-labelledby="generations-by-day">
-        <h2 id="generations-by-day">Generations by day</h2>
+        <h2 id="generations-by-day">{t.generationsByDay()}</h2>
         <UsageChart
-          title="Generations by day"
+          title={t.generationsByDay()}
           usage={usage}
           unit="generations"
-          empty={`No generations in the last ${period} days.`}
+          empty={t.noGenerationsInPeriod({ days: period })}
         />
       </section>
       <div class="columns">
         <section class="card" aria-labelledby="period-by-model">
-          <h2 id="period-by-model">By model, in the last {period} days</h2>
-          <UsageTable title="Model" rows={usage.models.map(({ name, total }) => ({ label: name, ...total }))} />
+          <h2 id="period-by-model">{t.byModelInPeriod({ days: period })}</h2>
+          <UsageTable title={t.model()} rows={usage.models.map(({ name, total }) => ({ label: name, ...total }))} />
         </section>
         <section class="card" aria-labelledby="by-model">
-          <h2 id="by-model">By model, since the account was created</h2>
-          <UsageTable title="Model" rows={summary.byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))} />
+          <h2 id="by-model">{t.byModel()}</h2>
+          <UsageTable title={t.model()} rows={summary.byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))} />
         </section>
       </div>
       {isTest ? null : (
         <section class="card" aria-labelledby="by-key">
-          <h2 id="by-key">By API key, since the account was created</h2>
-          <UsageTable title="API key" rows={listKeyRows(byKey)} />
+          <h2 id="by-key">{t.byKey()}</h2>
+          <UsageTable title={t.apiKey()} rows={listKeyRows(byKey)} />
         </section>
       )}
     </>
   );
-  await sendAccountAreaPage(ctx, { current: USAGE_PATH, heading: isTest ? 'Usage: test data' : 'Usage', children });
+  await sendAccountAreaPage(ctx, { current: USAGE_PATH, heading: isTest ? t.testData() : pages.usage(), children });
 }
 
 function PeriodTabs({ period, isTest }: { period: number; isTest: boolean }): VNode {
   return (
-    <nav class="tabs" aria-label="Period">
+    <nav class="tabs" aria-label={t.period()}>
       <ul>
         {PERIODS.map((days) => (
           <li>
@@ -82,7 +84,7 @@ function PeriodTabs({ period, isTest }: { period: number; isTest: boolean }): VN
               href={`${USAGE_PATH}?days=${days}${isTest ? `&${TEST_QUERY}` : ''}`}
               aria-current={days === period ? 'page' : undefined}
             >
-              {days} days
+              {t.days({ days })}
             </a>
           </li>
         ))}

@@ -2,38 +2,33 @@ import type { VNode } from 'preact';
 import type { UsageSummary } from '../../../../../shared/domain/usage/usageSummary.ts';
 import type { Plan } from '../../../../../shared/spec/plans.ts';
 import type { Account } from '../../../../../shared/tables/Account.ts';
-import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
+import { t as shared } from '../../../../web/texts.ts';
+import { PERIOD as t } from '../texts.ts';
 
 /** Balance by bucket, the credits of the current period, and the generations in progress. */
 export function PeriodUsage({ summary: { account, plan, parallelLimit } }: { summary: UsageSummary }): VNode {
-  const carriedOver = account.period_rollover > 0 ? ` and ${formatNumber(account.period_rollover)} carried over` : '';
   return (
     <dl>
-      <dt>Balance</dt>
+      <dt>{shared.balanceLabel()}</dt>
       <dd>
-        {formatNumber(account.balance)} credits: {formatNumber(account.plan_credits)} of your plan,{' '}
-        {formatNumber(account.topup_credits)} bought
+        {t.balanceByBucket({ balance: account.balance, plan: account.plan_credits, bought: account.topup_credits })}
       </dd>
       {account.period_start === null || account.period_end === null ? null : (
         <>
-          <dt>Used</dt>
-          <dd>
-            {formatNumber(account.period_used)} credits since {formatDate(account.period_start)}
-          </dd>
-          <dt>Granted</dt>
-          <dd>
-            {formatNumber(account.period_granted)} credits{carriedOver}
-          </dd>
-          <dt>Next grant</dt>
+          <dt>{t.used()}</dt>
+          <dd>{t.usedSince({ credits: account.period_used, date: formatDate(account.period_start) })}</dd>
+          <dt>{t.granted()}</dt>
+          <dd>{t.grantedAndCarriedOver({ credits: account.period_granted, carried: account.period_rollover })}</dd>
+          <dt>{t.nextGrant()}</dt>
           <dd>{describeNextGrant(account, plan)}</dd>
         </>
       )}
       {plan === null && account.in_flight === 0 ? null : (
         <>
-          <dt>In progress</dt>
+          <dt>{t.inProgress()}</dt>
           <dd id="in-flight" data-live={account.in_flight === 0 ? undefined : 'element'}>
-            {account.in_flight} of {parallelLimit} generations
+            {t.inProgressOf({ count: account.in_flight, limit: parallelLimit })}
           </dd>
         </>
       )}
@@ -46,7 +41,7 @@ function describeNextGrant(
   { period_end: periodEnd, spendable_until: spendableUntil }: Account,
   plan: Plan | null,
 ): string {
-  if (plan === null || periodEnd === null) return 'None: there is no active plan';
-  if (spendableUntil !== null && spendableUntil <= periodEnd) return 'None: the plan ends, or its payment is overdue';
-  return `${formatNumber(plan.monthlyCredits)} credits on ${formatDate(periodEnd)}`;
+  if (plan === null || periodEnd === null) return t.noActivePlan();
+  if (spendableUntil !== null && spendableUntil <= periodEnd) return t.planEnds();
+  return t.creditsOn({ credits: plan.monthlyCredits, date: formatDate(periodEnd) });
 }

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { UsageByDay } from '../../../../../shared/domain/usage/usageByDay.ts';
 import { StackedBarChart } from '../../../../web/components/charts.tsx';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
+import { t } from '../texts.ts';
 
 interface UsageChartProps {
   title: string;
@@ -22,7 +23,7 @@ export function UsageChart({ title, usage: { days, models }, unit, empty }: Usag
     <StackedBarChart
       title={title}
       labels={days}
-      series={rest.length === 0 ? all : [...all, { name: 'Other models', values: others }]}
+      series={rest.length === 0 ? all : [...all, { name: t.otherModels(), values: others }]}
       format={formatNumber}
       isLastPartial
       empty={empty}

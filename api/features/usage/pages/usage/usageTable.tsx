@@ -1,6 +1,8 @@
 import type { VNode } from 'preact';
 import type { KeyUsageOverview, UsageSum } from '../../../../../shared/domain/usage/usageByKey.ts';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
+import { t as shared } from '../../../../web/texts.ts';
+import { t } from '../texts.ts';
 
 /** Row of a usage table: what the usage belongs to, and its sums. */
 interface UsageRow extends UsageSum {
@@ -9,17 +11,17 @@ interface UsageRow extends UsageSum {
 
 /** Generations and credits by model, key or anything else. */
 export function UsageTable({ title, rows }: { title: string; rows: readonly UsageRow[] }): VNode {
-  if (rows.length === 0) return <p>No generations yet.</p>;
+  if (rows.length === 0) return <p>{t.noGenerations()}</p>;
   return (
     <table>
       <thead>
         <tr>
           <th scope="col">{title}</th>
           <th scope="col" class="number">
-            Generations
+            {t.generations()}
           </th>
           <th scope="col" class="number">
-            Credits
+            {shared.credits()}
           </th>
         </tr>
       </thead>
@@ -39,14 +41,14 @@ export function UsageTable({ title, rows }: { title: string; rows: readonly Usag
 /** Lists the usage of each key, of the remaining keys together, and of what no key created. */
 export function listKeyRows({ keys, otherKeys, withoutKey }: KeyUsageOverview): UsageRow[] {
   const rest: UsageRow[] = [
-    { label: 'Other keys', ...otherKeys },
-    { label: 'No key: assistants and browser', ...withoutKey },
+    { label: t.otherKeys(), ...otherKeys },
+    { label: t.noKey(), ...withoutKey },
   ];
   return [
     ...keys.map(({ name, prefix, revoked_at: revokedAt, generations, credits }) => ({
       label: (
         <>
-          {name} <code>{prefix}…</code> {revokedAt === null ? null : <span class="tag off">Revoked</span>}
+          {name} <code>{prefix}…</code> {revokedAt === null ? null : <span class="tag off">{t.revoked()}</span>}
         </>
       ),
       generations,
