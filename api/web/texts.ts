@@ -187,6 +187,22 @@ export const t = defineTexts({
     ja: 'ブラウザーで許可されませんでした。テキストは選択されています。キーボードでコピーしてください。',
     'zh-CN': '浏览器不允许复制。文本已选中，请用键盘复制。',
   },
+  unknownBrowser: {
+    en: 'Unknown browser',
+    de: 'Unbekannter Browser',
+    fr: 'Navigateur inconnu',
+    es: 'Navegador desconocido',
+    ja: '不明なブラウザー',
+    'zh-CN': '未知浏览器',
+  },
+  browserOn: {
+    en: '{browser} on {system}',
+    de: '{browser} unter {system}',
+    fr: '{browser} sur {system}',
+    es: '{browser} en {system}',
+    ja: '{browser}（{system}）',
+    'zh-CN': '{browser}（{system}）',
+  },
   justNow: { en: 'just now', de: 'gerade eben', fr: 'à l’instant', es: 'ahora mismo', ja: 'たった今', 'zh-CN': '刚刚' },
   minutesAgo: {
     en: '{minutes, number} minutes ago',
