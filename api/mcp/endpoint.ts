@@ -1,5 +1,6 @@
 import type { JSONRPCResponse, RequestId } from '@modelcontextprotocol/server';
 import type { Context } from '../context.ts';
+import { negotiateLanguage, withLanguage } from '../language.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { authorizeMessage } from './authenticate.ts';
 import { isBrowserRequest, sendMcpInfoPage } from './infoPage.tsx';
@@ -61,7 +62,7 @@ async function startSession(ctx: Context, response: JSONRPCResponse, { caller, e
 export const get = withTransportErrors(async (ctx) => {
   if (isBrowserRequest(ctx)) {
     await consumeRateLimit(ctx, 'public');
-    sendMcpInfoPage(ctx);
+    withLanguage(negotiateLanguage(ctx), () => sendMcpInfoPage(ctx));
     return;
   }
   await consumeRateLimit(ctx, 'account');

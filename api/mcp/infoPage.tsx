@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import { getBrand } from '../web/brand.ts';
 import { ConnectInstructions } from '../web/components/connectInstructions.tsx';
 import { sendPage } from '../web/components/layout.tsx';
+import { t } from './texts.ts';
 import { getTools } from './tools/index.ts';
 
 /** Returns whether a browser requests a page. MCP clients accept event streams instead. */
@@ -22,18 +23,12 @@ export function sendMcpInfoPage(ctx: Context): void {
   ctx.set('vary', 'Accept');
   const body = (
     <div class="card">
-      <h1>This is an MCP server</h1>
-      <p>
-        It lets AI assistants create images and videos with the credits of your {getBrand().name} account. You do not
-        need to open it in a browser.
-      </p>
+      <h1>{t.heading()}</h1>
+      <p>{t.lead({ brand: getBrand().name })}</p>
       <ConnectInstructions />
-      <p class="apart">
-        If an assistant cannot open a browser, give it an API key of <a href="/account/">your account</a> as the header{' '}
-        <code>Authorization: Bearer svc_…</code>.
-      </p>
-      <h2>Tools</h2>
-      <ul class="rows">
+      <p class="apart">{t.withKey({ link: '/account/' })}</p>
+      <h2>{t.tools()}</h2>
+      <ul class="rows" lang="en">
         {getTools().map(({ name, description, price = 'no credits' }) => (
           <li key={name}>
             <div class="what">
@@ -46,5 +41,5 @@ export function sendMcpInfoPage(ctx: Context): void {
       </ul>
     </div>
   );
-  sendPage(ctx, { title: 'MCP server', body, isNarrow: true });
+  sendPage(ctx, { title: t.title(), body, isNarrow: true });
 }

@@ -77,3 +77,63 @@ export const LIMITS = defineTexts({
     'zh-CN': '总计 {credits, plural, other {#}} 积分',
   },
 });
+
+/** Options of an API key. */
+export const KEY_OPTIONS = defineTexts({
+  expires: {
+    en: 'Expires on {time} UTC.',
+    de: 'Läuft am {time} UTC ab.',
+    fr: 'Expire le {time} UTC.',
+    es: 'Caduca el {time} UTC.',
+    ja: '有効期限: {time} UTC。',
+    'zh-CN': '到期时间：{time} UTC。',
+  },
+  limit: {
+    en: 'Spending limit: {use}',
+    de: 'Ausgabenlimit: {use}',
+    fr: 'Plafond de dépenses : {use}',
+    es: 'Límite de gasto: {use}',
+    ja: '利用上限: {use}',
+    'zh-CN': '支出上限：{use}',
+  },
+  scopes: {
+    en: 'Scopes: {scopes}.',
+    de: 'Scopes: {scopes}.',
+    fr: 'Portées : {scopes}.',
+    es: 'Ámbitos: {scopes}.',
+    ja: 'スコープ: {scopes}。',
+    'zh-CN': '权限范围：{scopes}。',
+  },
+  models: {
+    en: '{count, plural, one {# allowed model} other {# allowed models}}.',
+    de: '{count, plural, one {# erlaubtes Modell} other {# erlaubte Modelle}}.',
+    fr: '{count, plural, one {# modèle autorisé} other {# modèles autorisés}}.',
+    es: '{count, plural, one {# modelo permitido} other {# modelos permitidos}}.',
+    ja: '許可されたモデル: {count, plural, other {#}}件。',
+    'zh-CN': '允许 {count, plural, other {#}} 个模型。',
+  },
+  ranges: {
+    en: '{count, plural, one {# allowed address range} other {# allowed address ranges}}.',
+    de: '{count, plural, one {# erlaubter Adressbereich} other {# erlaubte Adressbereiche}}.',
+    fr: '{count, plural, one {# plage d’adresses autorisée} other {# plages d’adresses autorisées}}.',
+    es: '{count, plural, one {# rango de direcciones permitido} other {# rangos de direcciones permitidos}}.',
+    ja: '許可されたアドレス範囲: {count, plural, other {#}}件。',
+    'zh-CN': '允许 {count, plural, other {#}} 个地址范围。',
+  },
+  unlimited: {
+    en: 'Never expires, and may use the whole account.',
+    de: 'Läuft nie ab und darf das gesamte Konto nutzen.',
+    fr: 'N’expire jamais et peut utiliser l’ensemble du compte.',
+    es: 'No caduca nunca y puede usar toda la cuenta.',
+    ja: '有効期限はなく、アカウント全体を使用できます。',
+    'zh-CN': '永不过期，可使用整个账户。',
+  },
+  test: {
+    en: 'Never expires, and creates test data only.',
+    de: 'Läuft nie ab und erstellt nur Testdaten.',
+    fr: 'N’expire jamais et ne crée que des données de test.',
+    es: 'No caduca nunca y solo crea datos de prueba.',
+    ja: '有効期限はなく、テストデータのみを作成します。',
+    'zh-CN': '永不过期，仅创建测试数据。',
+  },
+});

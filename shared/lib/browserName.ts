@@ -6,13 +6,6 @@ export interface BrowserName {
   system: string | null;
 }
 
-/** Describes the browser and the system of a `User-Agent` header, so that the owner of a session recognizes it. */
-export function describeBrowser(userAgent: string): string {
-  const { name, system } = parseBrowserName(userAgent);
-  const browser = name ?? 'Unknown browser';
-  return system === null ? browser : `${browser} on ${system}`;
-}
-
 /** Parses the names of the browser and of the system, or of the device if that says more. */
 export function parseBrowserName(userAgent: string): BrowserName {
   // The parser rejects an empty header.

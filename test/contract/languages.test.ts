@@ -78,8 +78,8 @@ describe('the language of pages', () => {
     visitor.languages = 'es';
     const { text } = await visitor.request(at('/docs/'));
     expect(getPageLanguage(text)).to.equal('es');
-    expect(text).to.include('<main id="content" lang="en"><h1>Guides</h1>').and.to.include('>Precios</a>');
-    expect((await visitor.request(at('/pricing/'))).text).to.include('<main id="content"><h1>Precios</h1>');
+    expect(text).to.include('<li class="card" lang="en">').and.to.include('>Precios</a>');
+    expect((await visitor.request(at('/docs/credits/'))).text).to.include('<article lang="en">');
   });
 
   it('is English on the pages of staff', async () => {

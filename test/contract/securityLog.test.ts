@@ -150,7 +150,7 @@ describe('the security log', () => {
     });
     const visitor = createBrowserFor(customer);
     await visitor.submitForm(at('/sign-in'), { email: customer.email });
-    expect(await getPage(visitor)).to.include('Support ended 1 sessions');
+    expect(await getPage(visitor)).to.include('Support ended 1 session, 1 API key and 0 application grants');
   });
 });
 

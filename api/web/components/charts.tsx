@@ -2,6 +2,7 @@ import { max, sum } from 'd3-array';
 import { scaleLinear } from 'd3-scale';
 import { stack } from 'd3-shape';
 import type { VNode } from 'preact';
+import { t } from '../texts.ts';
 import { formatDay } from './formatTime.ts';
 
 interface Bar {
@@ -146,7 +147,7 @@ function getBarClass(kind: string | undefined, layer: number, isPartial: boolean
 
 function describeBar(label: string, isPartial: boolean): string {
   const name = /^\d{4}-\d\d-\d\d$/.test(label) ? formatDay(new Date(label)) : label;
-  return isPartial ? `${name}, so far` : name;
+  return isPartial ? t.soFar({ day: name }) : name;
 }
 
 /** Chooses the first and the last label, and some at even distances between them. */
@@ -222,9 +223,7 @@ type ChartTableProps = Pick<ChartProps, 'title' | 'format'> & { bars: readonly B
 function ChartTable({ title, bars, format }: ChartTableProps): VNode {
   return (
     <details class="figures">
-      <summary>
-        Show as a table<span class="unseen">: {title}</span>
-      </summary>
+      <summary>{t.showAsTable({ title })}</summary>
       {/* Focusable, so that it can be scrolled with the keyboard. */}
       <div class="scrolls" tabIndex={0} role="group" aria-label={title}>
         <table>

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { config } from '../../../shared/lib/config.ts';
 import { getBrand } from '../brand.ts';
+import { CONNECT as t } from '../connectTexts.ts';
 import { CopyText } from './copyText.tsx';
 
 /** Instructions for connecting the most common assistants to the MCP server. */
@@ -9,72 +10,66 @@ export function ConnectInstructions(): VNode {
   const { slug } = getBrand();
   const cursor = { url: address };
   const vsCode = { type: 'http', url: address };
-  const localNote = isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null;
+  const localNote = isLocalAddress(address) ? ` ${t.localAddress()}` : null;
   return (
     <>
-      <p>Add this URL to your assistant as a remote MCP server. It opens a page where you approve access.</p>
-      <CopyText id="mcp-address" text={address} label="the address" />
+      <p>{t.addUrl()}</p>
+      <CopyText id="mcp-address" text={address} label={t.address()} />
       <Assistant name="Claude">
         <p>
-          In claude.ai or Claude Desktop, open Settings, Connectors, Add custom connector, and paste the URL.
+          {t.claude()}
           {localNote}
         </p>
       </Assistant>
       <Assistant name="ChatGPT">
         <p>
-          Open Settings, Apps &amp; Connectors, Advanced, and turn on developer mode. Then choose Create, paste the URL,
-          and select OAuth.
+          {t.chatGpt()}
           {localNote}
         </p>
       </Assistant>
       <Assistant name="Cursor">
         <p>
           <a class="button" href={buildCursorLink(slug, cursor)}>
-            Add to Cursor
+            {t.addTo({ assistant: 'Cursor' })}
           </a>
         </p>
-        <p>
-          Or add this to <code>~/.cursor/mcp.json</code>:
-        </p>
+        <p>{t.orAddToFile({ file: '~/.cursor/mcp.json' })}</p>
         <CopyText
           id="mcp-cursor"
           text={JSON.stringify({ mcpServers: { [slug]: cursor } })}
-          label="the settings for Cursor"
+          label={t.settingsFor({ assistant: 'Cursor' })}
         />
       </Assistant>
       <Assistant name="Claude Code">
         <CopyText
           id="mcp-claude-code"
           text={`claude mcp add --scope user --transport http ${slug} ${address}`}
-          label="the command for Claude Code"
+          label={t.commandFor({ assistant: 'Claude Code' })}
         />
-        <p>
-          Then enter <code>/mcp</code> in Claude Code to sign in.
-        </p>
+        <p>{t.enterMcp()}</p>
       </Assistant>
       <Assistant name="Codex">
-        <CopyText id="mcp-codex" text={`codex mcp add ${slug} --url ${address}`} label="the command for Codex" />
+        <CopyText
+          id="mcp-codex"
+          text={`codex mcp add ${slug} --url ${address}`}
+          label={t.commandFor({ assistant: 'Codex' })}
+        />
       </Assistant>
       <Assistant name="VS Code">
         <p>
           <a class="button" href={buildVsCodeLink(slug, vsCode)}>
-            Add to VS Code
+            {t.addTo({ assistant: 'VS Code' })}
           </a>
         </p>
-        <p>
-          Or add this to <code>.vscode/mcp.json</code>:
-        </p>
+        <p>{t.orAddToFile({ file: '.vscode/mcp.json' })}</p>
         <CopyText
           id="mcp-vs-code"
           text={JSON.stringify({ servers: { [slug]: vsCode } })}
-          label="the settings for VS Code"
+          label={t.settingsFor({ assistant: 'VS Code' })}
         />
       </Assistant>
-      <Assistant name="Other assistants">
-        <p>
-          Choose a remote MCP server with the transport “Streamable HTTP”, enter the URL, and sign in with OAuth when
-          asked.
-        </p>
+      <Assistant name={t.others()}>
+        <p>{t.othersHow()}</p>
       </Assistant>
     </>
   );
@@ -100,8 +95,6 @@ function Assistant({ name, children }: { name: string; children: ComponentChildr
     </details>
   );
 }
-
-const LOCAL_ADDRESS_NOTE = ' It requires a public https URL, and this service runs at a local address.';
 
 function isLocalAddress(address: string): boolean {
   return /^(localhost|.+\.localhost|127\..+|\[::1\])$/.test(new URL(address).hostname);

@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
 import type { Parameters } from '../../../shared/lib/validation/queryParser.ts';
+import { t } from '../texts.ts';
 import { DateField, SelectField } from './fields.tsx';
-import { formatNumber } from './formatAmount.ts';
 import { PageLinks } from './pageLinks.tsx';
 
 /** Filter with fixed values, each with its text. */
@@ -29,31 +29,26 @@ export function FilterForm({ path, choices, kept = [], hasTimes = true, paramete
   const getValue = (name: string) => (typeof parameters[name] === 'string' ? parameters[name] : '');
   const names = [...choices.map(({ name }) => name), ...kept, ...(hasTimes ? ['created_after', 'created_before'] : [])];
   return (
-    <form class="card inline filters" method="get" action={path} aria-label="Filters">
+    <form class="card inline filters" method="get" action={path} aria-label={t.filters()}>
       {choices.map(({ name, label, options }) => (
         <SelectField
           id={name}
           name={name}
           label={label}
           value={getValue(name)}
-          options={[['', 'All'], ...Object.entries(options)]}
+          options={[['', t.all()], ...Object.entries(options)]}
         />
       ))}
       {kept.map((name) => (getValue(name) === '' ? null : <input type="hidden" name={name} value={getValue(name)} />))}
       {hasTimes ? (
         <>
-          <DateField id="created_after" name="created_after" label="From (UTC)" value={getValue('created_after')} />
-          <DateField
-            id="created_before"
-            name="created_before"
-            label="Before (UTC)"
-            value={getValue('created_before')}
-          />
+          <DateField id="created_after" name="created_after" label={t.from()} value={getValue('created_after')} />
+          <DateField id="created_before" name="created_before" label={t.before()} value={getValue('created_before')} />
         </>
       ) : null}
       <div class="buttons">
-        <button type="submit">Filter</button>
-        {names.every((name) => getValue(name) === '') ? null : <a href={path}>Clear filters</a>}
+        <button type="submit">{t.filter()}</button>
+        {names.every((name) => getValue(name) === '') ? null : <a href={path}>{t.clearFilters()}</a>}
       </div>
     </form>
   );
@@ -61,12 +56,10 @@ export function FilterForm({ path, choices, kept = [], hasTimes = true, paramete
 
 /** Number of matches of a filtered list. */
 export function MatchCount({ list: { totalItems } }: { list: ListPage<unknown> }): VNode {
-  const max = formatNumber(FILTERED_ITEMS_MAX);
-  const text =
-    totalItems > FILTERED_ITEMS_MAX
-      ? `More than ${max} match. The newest ${max} are shown: set an earlier end to see older ones.`
-      : `${formatNumber(totalItems)} ${totalItems === 1 ? 'matches' : 'match'}.`;
-  return <p class="quiet">{text}</p>;
+  const isCut = totalItems > FILTERED_ITEMS_MAX;
+  return (
+    <p class="quiet">{isCut ? t.tooManyMatches({ max: FILTERED_ITEMS_MAX }) : t.matches({ count: totalItems })}</p>
+  );
 }
 
 /** Links between the pages of a list, which keep its filters. `query` is empty for the whole list. */

@@ -16,14 +16,12 @@ interface FrontPage {
   /** Path of the page. */
   current: string;
   children: ComponentChildren;
-  /** True if the content is English in every language. */
-  isEnglish?: boolean;
 }
 
 /** Sends a page that is open to all. */
-export function sendFrontPage(ctx: Context, { title, current, children, isEnglish }: FrontPage): void {
+export function sendFrontPage(ctx: Context, { title, current, children }: FrontPage): void {
   const links = <FrontLinks current={current} isSignedIn={ctx.state.caller !== undefined} />;
-  sendPage(ctx, { title, body: children, topLinks: links, isEnglish });
+  sendPage(ctx, { title, body: children, topLinks: links });
 }
 
 function FrontLinks({ current, isSignedIn }: { current: string; isSignedIn: boolean }): VNode {

@@ -23,8 +23,6 @@ export interface PageProps {
   /** Heading of a page of an area, and what is beside it, in the same place on each page. */
   heading?: string;
   corner?: ComponentChildren;
-  /** True if the content is English in every language. */
-  isEnglish?: boolean | undefined;
   /** Loads the script of the account area. */
   hasScript?: boolean | undefined;
   /** Allows images and videos from CDN_URL. */
@@ -81,7 +79,7 @@ function isReloading(refresh: PageProps['refresh']): boolean {
 }
 
 function PageDocument(page: PageProps): VNode {
-  const { title, body, isNarrow = false, topLinks, navigation, refresh, isEnglish } = page;
+  const { title, body, isNarrow = false, topLinks, navigation, refresh } = page;
   return (
     <html lang={getLanguage()}>
       <head>
@@ -108,9 +106,7 @@ function PageDocument(page: PageProps): VNode {
             <Brand href="/" />
             {topLinks}
           </header>
-          <Main refresh={refresh} lang={isEnglish === true ? 'en' : undefined}>
-            {body}
-          </Main>
+          <Main refresh={refresh}>{body}</Main>
           <Footer />
         </body>
       ) : (
@@ -156,20 +152,13 @@ function SkipLink(): VNode {
 
 interface MainProps extends Pick<PageProps, 'refresh'> {
   tabIndex?: number;
-  lang?: string | undefined;
   children: ComponentChildren;
 }
 
-function Main({ refresh, tabIndex, lang, children }: MainProps): VNode {
+function Main({ refresh, tabIndex, children }: MainProps): VNode {
   const reload = isReloading(refresh) ? refresh : undefined;
   return (
-    <main
-      id={CONTENT_ID}
-      tabIndex={tabIndex}
-      lang={lang}
-      data-reload-to={reload?.to}
-      data-reload-seconds={reload?.seconds}
-    >
+    <main id={CONTENT_ID} tabIndex={tabIndex} data-reload-to={reload?.to} data-reload-seconds={reload?.seconds}>
       {children}
     </main>
   );

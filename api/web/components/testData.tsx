@@ -5,6 +5,7 @@ import { createQueryParser } from '../../../shared/lib/validation/queryParser.ts
 import { TEST_RETENTION_DAYS } from '../../../shared/spec/testMode.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { ModeParameter } from '../../pipeline/requestParameters.ts';
+import { t } from '../texts.ts';
 
 /** Query of pages that show what the test keys of the account have created. */
 export const TEST_QUERY = 'mode=test';
@@ -42,14 +43,9 @@ export function ModeNote({
   if (isTest)
     return (
       <p class="card">
-        <span class="tag">Test</span> You see what your test keys have created. It costs nothing, and is deleted after{' '}
-        {TEST_RETENTION_DAYS} days. <a href={path}>Show live data</a>
+        {t.testData({ tag: (text) => <span class="tag">{text}</span>, days: TEST_RETENTION_DAYS, link: path })}
       </p>
     );
   if (!hasTestData) return null;
-  return (
-    <p class="quiet">
-      Live data. <a href={`${path}?${TEST_QUERY}`}>Show test data</a>
-    </p>
-  );
+  return <p class="quiet">{t.liveData({ link: `${path}?${TEST_QUERY}` })}</p>;
 }

@@ -1,8 +1,11 @@
 import type { VNode } from 'preact';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
+import { getLanguage } from '../../../language.ts';
 import { sendFrontPage } from '../../../web/components/frontPage.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { findGuide, type Guide, listGuides, searchGuides } from '../guides.ts';
+import { t } from './texts.ts';
 
 const GUIDES_PATH = '/docs/';
 
@@ -11,30 +14,26 @@ export function showGuidesPage(ctx: Context): void {
   const query = typeof ctx.query['q'] === 'string' ? ctx.query['q'].slice(0, 100) : '';
   const children = (
     <>
-      <h1>Guides</h1>
+      <h1>{shared.guides()}</h1>
       <form class="inline" action={GUIDES_PATH} role="search">
         <div class="field">
-          <label for="q">Search the guides</label>
+          <label for="q">{t.searchLabel()}</label>
           <input id="q" type="text" name="q" value={query} maxLength={100} />
         </div>
-        <button type="submit">Search</button>
+        <button type="submit">{t.search()}</button>
       </form>
       {query.trim() === '' ? <GuideList /> : <Matches query={query} />}
     </>
   );
-  sendFrontPage(ctx, {
-    title: query === '' ? 'Guides' : `Search: ${query}`,
-    current: GUIDES_PATH,
-    children,
-    isEnglish: true,
-  });
+  const title = query === '' ? shared.guides() : t.searchTitle({ query });
+  sendFrontPage(ctx, { title, current: GUIDES_PATH, children });
 }
 
 function GuideList(): VNode {
   return (
     <ul class="plans apart">
       {listGuides().map(({ slug, title, summary }) => (
-        <li class="card">
+        <li class="card" lang="en">
           <h2>
             <a href={`${GUIDES_PATH}${slug}/`}>{title}</a>
           </h2>
@@ -43,9 +42,9 @@ function GuideList(): VNode {
       ))}
       <li class="card">
         <h2>
-          <a href="/api/docs/">Interface description</a>
+          <a href="/api/docs/">{t.interface()}</a>
         </h2>
-        <p class="quiet">Every endpoint with its fields and examples.</p>
+        <p class="quiet">{t.interfaceSummary()}</p>
       </li>
     </ul>
   );
@@ -53,9 +52,9 @@ function GuideList(): VNode {
 
 function Matches({ query }: { query: string }): VNode {
   const matches = searchGuides(query);
-  if (matches.length === 0) return <p class="apart">No guide contains these words.</p>;
+  if (matches.length === 0) return <p class="apart">{t.noMatches()}</p>;
   return (
-    <ul class="rows card apart">
+    <ul class="rows card apart" lang="en">
       {matches.map(({ guide, section, excerpt }) => (
         <li>
           <div class="what">
@@ -81,22 +80,22 @@ export function showGuidePage(ctx: Context): void {
   const children = (
     <div class="guide">
       <Contents guide={guide} />
-      <article>
-        <p>
-          <a href={GUIDES_PATH}>Guides</a>
+      <article lang="en">
+        <p lang={getLanguage()}>
+          <a href={GUIDES_PATH}>{shared.guides()}</a>
         </p>
         <h1>{guide.title}</h1>
         <div dangerouslySetInnerHTML={{ __html: guide.html }} />
       </article>
     </div>
   );
-  sendFrontPage(ctx, { title: guide.title, current: GUIDES_PATH, children, isEnglish: true });
+  sendFrontPage(ctx, { title: guide.title, current: GUIDES_PATH, children });
 }
 
 function Contents({ guide }: { guide: Guide }): VNode {
   return (
-    <nav class="contents" aria-label="On this page">
-      <ul>
+    <nav class="contents" aria-label={t.onThisPage()}>
+      <ul lang="en">
         {guide.sections
           .filter(({ id }) => id !== '')
           .map(({ id, title }) => (

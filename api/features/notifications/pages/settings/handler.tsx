@@ -10,18 +10,19 @@ import { requireCaller, type Context } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
+import { SETTINGS, t } from './texts.ts';
 import { NotificationsForm } from './view.tsx';
 
-const OUTCOMES: Outcomes = { saved: ['Notifications saved', 'Notifications saved.'] };
+const OUTCOMES = { saved: [SETTINGS.saved, SETTINGS.savedSentence] } as const;
 const CREDITS = /^\d{1,9}$/;
 
 async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const settings = await getNotificationSettings(requireCaller(ctx).accountId);
   const children = <NotificationsForm settings={settings} csrfToken={createCsrfToken(ctx)} />;
-  const page = { current: SETTINGS_PATH, heading: 'Notifications', outcomes: OUTCOMES, ...flash, children } as const;
+  const page = { current: SETTINGS_PATH, heading: t.notifications(), outcomes: OUTCOMES, ...flash, children } as const;
   await sendAccountAreaPage(ctx, page, status);
 }
 

@@ -7,10 +7,9 @@ import {
 import { config } from '../../../../../shared/lib/config.ts';
 import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
-import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Form } from '../../../../web/components/form.tsx';
-import { KIND_LABELS } from './kinds.ts';
-import { t } from './texts.ts';
+import { t as account } from '../../../signIn/pages/settings/texts.ts';
+import { KINDS, SETTINGS, t } from './texts.ts';
 
 /** Link to the notification settings. */
 export function NotificationsSection(): VNode {
@@ -36,32 +35,27 @@ export function NotificationsForm({ settings, csrfToken }: NotificationsFormProp
   return (
     <Form action={NOTIFICATIONS_PATH} token={csrfToken}>
       <section class="card" aria-labelledby="messages">
-        <h2 id="messages">E-mail</h2>
-        {config.SMTP_URL === undefined ? (
-          <p class="note">This service does not send e-mail at present. The settings apply once it does.</p>
-        ) : null}
+        <h2 id="messages">{SETTINGS.email()}</h2>
+        {config.SMTP_URL === undefined ? <p class="note">{SETTINGS.notSent()}</p> : null}
         <fieldset>
-          <legend>Send a message when</legend>
+          <legend>{SETTINGS.sendWhen()}</legend>
           {EMAIL_KINDS.filter(isSwitchable).map((kind) => (
             <p>
               <label class="check">
-                <input type="checkbox" name={kind} value="on" checked={email[kind]} /> {KIND_LABELS[kind]}
+                <input type="checkbox" name={kind} value="on" checked={email[kind]} /> {KINDS[kind]()}
               </label>
             </p>
           ))}
         </fieldset>
-        <p class="hint">
-          Messages about security are always sent: when an API key is created, an application is connected, or the
-          account is signed in to with a browser that it was not signed in with before.
-        </p>
+        <p class="hint">{SETTINGS.alwaysSent()}</p>
       </section>
       <section class="card" aria-labelledby="low-credits">
-        <h2 id="low-credits">Low balance</h2>
+        <h2 id="low-credits">{SETTINGS.lowBalance()}</h2>
         <TextField
           id="threshold"
           name="threshold"
-          label="The balance is low below (credits)"
-          hint={`At present ${formatNumber(effectiveThreshold)}. Leave it empty for a tenth of the credits of your month.`}
+          label={SETTINGS.threshold()}
+          hint={SETTINGS.thresholdHint({ credits: effectiveThreshold })}
           isHintAbove
           inputmode="numeric"
           value={creditsLowThreshold === null ? '' : String(creditsLowThreshold)}
@@ -69,7 +63,7 @@ export function NotificationsForm({ settings, csrfToken }: NotificationsFormProp
       </section>
       <p>
         <button type="submit" class="main">
-          Save
+          {account.save()}
         </button>
       </p>
     </Form>

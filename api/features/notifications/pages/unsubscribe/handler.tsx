@@ -7,7 +7,8 @@ import {
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import type { Context } from '../../../../context.ts';
 import { sendPage } from '../../../../web/components/layout.tsx';
-import { KIND_LABELS } from '../settings/kinds.ts';
+import { KINDS } from '../settings/texts.ts';
+import { t } from './texts.ts';
 
 /**
  * Asks for confirmation before messages of one kind are switched off. Opening the address changes nothing, as programs
@@ -15,18 +16,18 @@ import { KIND_LABELS } from '../settings/kinds.ts';
  */
 export function confirmUnsubscribe(ctx: Context): void {
   const { kind } = parseToken(ctx);
-  const title = 'Unsubscribe';
+  const title = t.unsubscribe();
   const body = (
     <div class="card">
       <h1>{title}</h1>
-      <p>Stop messages of this kind: “{KIND_LABELS[kind]}”?</p>
+      <p>{t.question({ kind: KINDS[kind]() })}</p>
       <form method="post" action={ctx.path}>
         <button type="submit" class="main">
-          Unsubscribe
+          {title}
         </button>
       </form>
       <p>
-        <a href={NOTIFICATIONS_PATH}>All notification settings</a>
+        <a href={NOTIFICATIONS_PATH}>{t.allSettings()}</a>
       </p>
     </div>
   );
@@ -40,13 +41,13 @@ export function confirmUnsubscribe(ctx: Context): void {
 export async function submitUnsubscribe(ctx: Context): Promise<void> {
   const subscription = parseToken(ctx);
   await unsubscribe(subscription);
-  const title = 'Unsubscribed';
+  const title = t.unsubscribed();
   const body = (
     <div class="card">
       <h1>{title}</h1>
-      <p role="status">You no longer receive messages of this kind: “{KIND_LABELS[subscription.kind]}”.</p>
+      <p role="status">{t.unsubscribedSentence({ kind: KINDS[subscription.kind]() })}</p>
       <p>
-        <a href={NOTIFICATIONS_PATH}>All notification settings</a>
+        <a href={NOTIFICATIONS_PATH}>{t.allSettings()}</a>
       </p>
     </div>
   );

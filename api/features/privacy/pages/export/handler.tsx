@@ -11,6 +11,8 @@ import { Form } from '../../../../web/components/form.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { SignInAgain } from '../../../../web/components/signInAgain.tsx';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
+import { t as settings } from '../../../signIn/pages/settings/texts.ts';
+import { t } from './texts.ts';
 
 /** Shows what the download contains. */
 export async function showExportPage(ctx: Context): Promise<void> {
@@ -21,16 +23,12 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
   const isRecent = await isSignInRecent(requireCaller(ctx));
   const children = (
     <section class="card" aria-labelledby="contents">
-      <h2 id="contents">What it contains</h2>
-      <p>
-        One JSON file with everything that is stored about your account: profile, sign-in methods, sessions, API keys
-        (without the keys themselves), connected applications, security log, generations with links to their files,
-        ledger, subscriptions, top-ups, invoices, refunds, and your commissions and payouts as an affiliate.
-      </p>
+      <h2 id="contents">{t.contents()}</h2>
+      <p>{t.list()}</p>
       {isRecent ? (
         <Form action={EXPORT_PATH} token={createCsrfToken(ctx)}>
           <button type="submit" class="main">
-            Download
+            {t.download()}
           </button>
         </Form>
       ) : (
@@ -38,7 +36,8 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
       )}
     </section>
   );
-  await sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Download your data', ...flash, children }, status);
+  const page = { current: SETTINGS_PATH, heading: settings.downloadData(), ...flash, children } as const;
+  await sendAccountAreaPage(ctx, page, status);
 }
 
 /** Sends all data of the account as a JSON file, in batches, so that its size does not matter. */

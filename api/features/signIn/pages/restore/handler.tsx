@@ -8,6 +8,7 @@ import type { Context } from '../../../../context.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { sendPage } from '../../../../web/components/layout.tsx';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
+import { t } from './texts.ts';
 
 /**
  * Asks for confirmation before the removal of a sign-in method is undone. Opening the address changes nothing, as
@@ -15,18 +16,14 @@ import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
  */
 export function confirmRestoreIdentity(ctx: Context): void {
   const { provider, email } = readToken(ctx);
-  const title = `Restore ${getTitle(provider)}?`;
+  const title = t.question({ provider: getTitle(provider) });
   const body = (
     <div class="card">
       <h1>{title}</h1>
-      <p>
-        {getTitle(provider)} ({email}) becomes a sign-in method of the account again. All sessions end. The sign-in
-        methods, API keys, applications and webhook endpoints that were added since the sign-in that removed it are
-        removed or disabled.
-      </p>
+      <p>{t.effect({ provider: getTitle(provider), email })}</p>
       <form method="post" action={ctx.path}>
         <button type="submit" class="main">
-          Restore
+          {t.restore()}
         </button>
       </form>
     </div>
@@ -38,16 +35,14 @@ export function confirmRestoreIdentity(ctx: Context): void {
 export async function submitRestoreIdentity(ctx: Context): Promise<void> {
   const removed = readToken(ctx);
   await restoreIdentity(removed, getRequestOrigin(ctx));
-  const title = 'Sign-in method restored';
+  const title = t.restored();
   const body = (
     <div class="card">
       <h1>{title}</h1>
-      <p role="status">
-        {getTitle(removed.provider)} is a sign-in method of the account again, and all sessions have ended.
-      </p>
+      <p role="status">{t.restoredSentence({ provider: getTitle(removed.provider) })}</p>
       <p>
         <a class="button main" href="/sign-in?return_to=%2Faccount%2Fsecurity%2F">
-          Sign in and check the security log
+          {t.checkLog()}
         </a>
       </p>
     </div>

@@ -7,9 +7,12 @@ import { requireCaller, type Context } from '../../../../context.ts';
 import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
-import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
+import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
+import { t as shared } from '../../../../web/texts.ts';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
+import { t as settings } from '../settings/texts.ts';
 import { describeEvent } from './describeEvent.ts';
+import { t } from './texts.ts';
 
 const SECURITY_LOG_PATH = '/account/security/';
 
@@ -19,40 +22,37 @@ export async function showSecurityLogPage(ctx: Context): Promise<void> {
   const { items, next } = await listSecurityEvents(requireCaller(ctx).accountId, before);
   const children = (
     <>
-      <p class="quiet">
-        Sign-ins and changes of credentials, newest first, for {SECURITY_EVENT_RETENTION_DAYS} days. Times are in UTC.
-        If you do not recognize one, end the session or revoke the key, and contact support.
-      </p>
-      <section class="card" aria-label="Events">
+      <p class="quiet">{t.lead({ days: SECURITY_EVENT_RETENTION_DAYS })}</p>
+      <section class="card" aria-label={t.events()}>
         <Table
-          label="Events"
-          columns={['Time', 'Event', 'Browser or program', 'Network']}
-          empty="No events."
+          label={t.events()}
+          columns={[t.time(), t.event(), t.program(), t.network()]}
+          empty={t.empty()}
           rows={items.map((item) => [
             formatShortDateTime(item.created_at),
             describeEvent(item),
-            item.network === '' ? 'The service' : describeBrowser(item.user_agent),
+            item.network === '' ? t.service() : describeBrowser(item.user_agent),
             item.network,
           ])}
         />
       </section>
       {before === null && next === null ? null : (
-        <nav class="pages" aria-label="Pages">
+        <nav class="pages" aria-label={shared.pages()}>
           {before === null ? null : (
             <a class="button slight" href={SECURITY_LOG_PATH}>
-              Newest
+              {t.newest()}
             </a>
           )}
           {next === null ? null : (
             <a class="button slight" href={`${SECURITY_LOG_PATH}?before=${next}`} rel="next">
-              Older
+              {shared.older()}
             </a>
           )}
         </nav>
       )}
     </>
   );
-  await sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Security log', children });
+  await sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: settings.securityLog(), children });
 }
 
 /** @throws ServiceError validation_error */

@@ -14,7 +14,7 @@ import { ProfileRequest } from '../../schemas.ts';
 import { defineAccountAction } from '../../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { t as shared } from '../../../../web/texts.ts';
-import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
+import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import { buildOutcomePath, SETTINGS_PATH } from './outcomes.ts';
 import { profileForm } from './profile.tsx';
 import { SESSIONS } from './texts.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Form } from '../../../../web/components/form.tsx';
-import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
+import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import type { ActiveWebSession } from '../../../../../shared/domain/signIn/sessions.ts';
 import { formatRelativeTime, formatDate } from '../../../../web/components/formatTime.ts';
 import { t as shared } from '../../../../web/texts.ts';

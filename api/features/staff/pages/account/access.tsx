@@ -5,7 +5,7 @@ import { describeKeyOptions } from '../../../../web/components/keyOptions.ts';
 import { describeLimitUse } from '../../../../web/components/spendingLimit.tsx';
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import type { SpendingLimitState } from '../../../../../shared/presenters/spendingLimit.ts';
-import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
+import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import { Table } from '../../../../web/components/table.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Facts, Parts, Section } from '../sections.tsx';

@@ -7,7 +7,7 @@ import {
   type TimelineItem,
   type TimelineKind,
 } from '../../../../../shared/domain/staff/timeline.ts';
-import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
+import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import { createQueryParser } from '../../../../../shared/lib/validation/queryParser.ts';
 import { FILTERED_ITEMS_MAX } from '../../../../../shared/spec/limits.ts';
 import type { SecurityEvent } from '../../../../../shared/tables/SecurityEvent.ts';

@@ -1,0 +1,103 @@
+import { defineTexts } from './defineTexts.tsx';
+
+/** Instructions for connecting assistants. Menus of other programs are named as in their English versions. */
+export const CONNECT = defineTexts({
+  addUrl: {
+    en: 'Add this URL to your assistant as a remote MCP server. It opens a page where you approve access.',
+    de: 'Fügen Sie diese URL in Ihrem Assistenten als Remote-MCP-Server hinzu. Er öffnet eine Seite, auf der Sie den Zugriff erlauben.',
+    fr: 'Ajoutez cette URL à votre assistant comme serveur MCP distant. Il ouvre une page où vous autorisez l’accès.',
+    es: 'Añada esta URL a su asistente como servidor MCP remoto. Se abre una página en la que permite el acceso.',
+    ja: 'このURLをリモートMCPサーバーとしてアシスタントに追加します。アクセスを許可するページが開きます。',
+    'zh-CN': '将此 URL 作为远程 MCP 服务器添加到您的助手。助手会打开一个页面，供您允许访问。',
+  },
+  address: {
+    en: 'the address',
+    de: 'Adresse',
+    fr: 'l’adresse',
+    es: 'la dirección',
+    ja: 'アドレス',
+    'zh-CN': '地址',
+  },
+  claude: {
+    en: 'In claude.ai or Claude Desktop, open Settings, Connectors, Add custom connector, and paste the URL.',
+    de: 'Öffnen Sie in claude.ai oder Claude Desktop „Settings“, „Connectors“, „Add custom connector“ und fügen Sie die URL ein.',
+    fr: 'Dans claude.ai ou Claude Desktop, ouvrez « Settings », « Connectors », « Add custom connector », puis collez l’URL.',
+    es: 'En claude.ai o Claude Desktop, abra «Settings», «Connectors», «Add custom connector» y pegue la URL.',
+    ja: 'claude.aiまたはClaude Desktopで「Settings」「Connectors」「Add custom connector」を開き、URLを貼り付けます。',
+    'zh-CN':
+      '在 claude.ai 或 Claude Desktop 中，依次打开“Settings”、“Connectors”、“Add custom connector”，然后粘贴该 URL。',
+  },
+  chatGpt: {
+    en: 'Open Settings, Apps & Connectors, Advanced, and turn on developer mode. Then choose Create, paste the URL, and select OAuth.',
+    de: 'Öffnen Sie „Settings“, „Apps & Connectors“, „Advanced“ und schalten Sie den Entwicklermodus ein. Wählen Sie dann „Create“, fügen Sie die URL ein und wählen Sie „OAuth“.',
+    fr: 'Ouvrez « Settings », « Apps & Connectors », « Advanced » et activez le mode développeur. Choisissez ensuite « Create », collez l’URL et sélectionnez « OAuth ».',
+    es: 'Abra «Settings», «Apps & Connectors», «Advanced» y active el modo de desarrollador. Después elija «Create», pegue la URL y seleccione «OAuth».',
+    ja: '「Settings」「Apps & Connectors」「Advanced」を開き、開発者モードを有効にします。次に「Create」を選択してURLを貼り付け、「OAuth」を選択します。',
+    'zh-CN':
+      '依次打开“Settings”、“Apps & Connectors”、“Advanced”，并启用开发者模式。然后选择“Create”，粘贴该 URL，并选择“OAuth”。',
+  },
+  localAddress: {
+    en: 'It requires a public https URL, and this service runs at a local address.',
+    de: 'Dafür ist eine öffentliche https-URL erforderlich, dieser Dienst läuft aber unter einer lokalen Adresse.',
+    fr: 'Une URL https publique est requise, mais ce service fonctionne à une adresse locale.',
+    es: 'Requiere una URL https pública, y este servicio se ejecuta en una dirección local.',
+    ja: '公開されたhttpsのURLが必要ですが、このサービスはローカルアドレスで動作しています。',
+    'zh-CN': '这需要公开的 https URL，而本服务运行在本地地址上。',
+  },
+  addTo: {
+    en: 'Add to {assistant}',
+    de: 'Zu {assistant} hinzufügen',
+    fr: 'Ajouter à {assistant}',
+    es: 'Añadir a {assistant}',
+    ja: '{assistant}に追加',
+    'zh-CN': '添加到 {assistant}',
+  },
+  orAddToFile: {
+    en: 'Or add this to <code>{file}</code>:',
+    de: 'Oder fügen Sie dies in <code>{file}</code> ein:',
+    fr: 'Ou ajoutez ceci à <code>{file}</code> :',
+    es: 'O añada esto a <code>{file}</code>:',
+    ja: 'または、次の内容を<code>{file}</code>に追加します。',
+    'zh-CN': '或将以下内容添加到 <code>{file}</code>：',
+  },
+  settingsFor: {
+    en: 'the settings for {assistant}',
+    de: 'Einstellungen für {assistant}',
+    fr: 'les paramètres pour {assistant}',
+    es: 'la configuración para {assistant}',
+    ja: '{assistant}用の設定',
+    'zh-CN': '用于 {assistant} 的设置',
+  },
+  commandFor: {
+    en: 'the command for {assistant}',
+    de: 'Befehl für {assistant}',
+    fr: 'la commande pour {assistant}',
+    es: 'el comando para {assistant}',
+    ja: '{assistant}用のコマンド',
+    'zh-CN': '用于 {assistant} 的命令',
+  },
+  enterMcp: {
+    en: 'Then enter <code>/mcp</code> in Claude Code to sign in.',
+    de: 'Geben Sie danach <code>/mcp</code> in Claude Code ein, um sich anzumelden.',
+    fr: 'Saisissez ensuite <code>/mcp</code> dans Claude Code pour vous connecter.',
+    es: 'Después escriba <code>/mcp</code> en Claude Code para iniciar sesión.',
+    ja: '次に、Claude Codeで<code>/mcp</code>と入力してログインします。',
+    'zh-CN': '然后在 Claude Code 中输入 <code>/mcp</code> 进行登录。',
+  },
+  others: {
+    en: 'Other assistants',
+    de: 'Andere Assistenten',
+    fr: 'Autres assistants',
+    es: 'Otros asistentes',
+    ja: 'その他のアシスタント',
+    'zh-CN': '其他助手',
+  },
+  othersHow: {
+    en: 'Choose a remote MCP server with the transport “Streamable HTTP”, enter the URL, and sign in with OAuth when asked.',
+    de: 'Wählen Sie einen Remote-MCP-Server mit dem Transport „Streamable HTTP“, geben Sie die URL ein und melden Sie sich bei Aufforderung mit OAuth an.',
+    fr: 'Choisissez un serveur MCP distant avec le transport « Streamable HTTP », saisissez l’URL et connectez-vous avec OAuth lorsque cela vous est demandé.',
+    es: 'Elija un servidor MCP remoto con el transporte «Streamable HTTP», introduzca la URL e inicie sesión con OAuth cuando se le pida.',
+    ja: 'トランスポートが「Streamable HTTP」のリモートMCPサーバーを選択し、URLを入力して、求められたらOAuthでログインします。',
+    'zh-CN': '选择使用“Streamable HTTP”传输方式的远程 MCP 服务器，输入该 URL，并在提示时使用 OAuth 登录。',
+  },
+});
