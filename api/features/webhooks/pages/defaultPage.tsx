@@ -9,7 +9,8 @@ import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { PublicKey } from './keys.tsx';
 import { DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
-import { ENDPOINT, t } from './texts.ts';
+import { ENDPOINT } from './endpointTexts.ts';
+import { t } from './texts.ts';
 
 interface DefaultFlash extends PageProblem {
   deliveries?: ShownDeliveries;

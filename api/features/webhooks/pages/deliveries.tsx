@@ -16,7 +16,7 @@ import { buildDeliveryQuery, parseDeliveryFilter } from '../endpoints.ts';
 import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
 import { buildDeliveryPath } from './paths.ts';
-import { DELIVERIES as t, STATUSES } from './texts.ts';
+import { DELIVERIES as t, STATUSES } from './deliveryTexts.ts';
 
 const TAG_CLASSES = { pending: 'tag off', retrying: 'tag warn', succeeded: 'tag', failed: 'tag warn' } as const;
 const TYPE_CHOICES = Object.fromEntries([...WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE].map((type) => [type, type]));

@@ -16,7 +16,7 @@ import { t as shared } from '../../../web/texts.ts';
 import { DeliveryTag, formatDuration } from './deliveries.tsx';
 import { describeResult } from './describeResult.ts';
 import { buildDeliveryPath, buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
-import { DELIVERIES as t } from './texts.ts';
+import { DELIVERIES as t } from './deliveryTexts.ts';
 import { renderWebhooksPage } from './view.tsx';
 
 const OUTCOMES = {

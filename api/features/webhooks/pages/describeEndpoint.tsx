@@ -2,7 +2,8 @@ import type { VNode } from 'preact';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import { truncateText } from '../../generations/pages/generationParts.tsx';
-import { DISABLED_REASONS, ENDPOINT, t } from './texts.ts';
+import { DISABLED_REASONS, ENDPOINT } from './endpointTexts.ts';
+import { t } from './texts.ts';
 
 const NAME_CHARACTERS = 60;
 /** URLs are cut in lists, so that a page of long ones stays small. */

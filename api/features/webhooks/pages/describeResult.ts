@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from '../../../../shared/tables/WebhookDelivery.ts';
-import { DELIVERIES, ERRORS } from './texts.ts';
+import { DELIVERIES, ERRORS } from './deliveryTexts.ts';
 
 /** Describes the result of an attempt, or why there was none. */
 export function describeResult({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>): string {

@@ -1,6 +1,6 @@
 import { now } from '../../../../shared/lib/clock.ts';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
-import { ENDPOINT as t } from './texts.ts';
+import { ENDPOINT as t } from './endpointTexts.ts';
 
 /**
  * Describes the rotation of a secret for its confirmation.

@@ -24,7 +24,7 @@ import { describeRotation } from './describeRotation.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { type EndpointOutcome, renderEndpointPage } from './endpointPage.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
-import { ENDPOINT } from './texts.ts';
+import { ENDPOINT } from './endpointTexts.ts';
 import { renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(UpdateWebhookRequest);

@@ -16,7 +16,8 @@ import { describeProblem, EndpointTag, getEndpointName } from './describeEndpoin
 import { endpointForm } from './endpointForm.tsx';
 import { NewSecretNotice, PreviousKeysNote, PublicKey } from './keys.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
-import { ENDPOINT, t } from './texts.ts';
+import { ENDPOINT } from './endpointTexts.ts';
+import { t } from './texts.ts';
 
 const OUTCOMES = {
   saved: [ENDPOINT.wasSaved, ENDPOINT.wasSavedSentence],

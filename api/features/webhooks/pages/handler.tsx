@@ -13,7 +13,7 @@ import { parseShownDeliveries } from './deliveries.tsx';
 import { describeRotation } from './describeRotation.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
-import { ENDPOINT } from './texts.ts';
+import { ENDPOINT } from './endpointTexts.ts';
 import { type NewEndpoint, renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(CreateWebhookRequest);

@@ -4,7 +4,7 @@ import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
-import { ENDPOINT as t } from './texts.ts';
+import { ENDPOINT as t } from './endpointTexts.ts';
 
 interface NewSecretNoticeProps {
   /** Names the action that created the secret. */
