@@ -102,7 +102,7 @@ describe('the library page', () => {
     const text = await open();
     // Number 1 is queued, number 5 failed.
     expect(text).to.match(/<span class="tag warn">Failed, refunded<\/span>/);
-    expect(text).to.include('<p class="small">The model refused.</p>');
+    expect(text).to.include('<p class="small" lang="en">The model refused.</p>');
     // Number 3 is a video without a thumbnail.
     expect(text).to.match(
       /<span class="preview empty"[^>]*><svg class="icon"[^]*?Succeeded<\/span><span class="prompt">3</,

@@ -7,12 +7,11 @@ import { DateField, type Options, SelectField, TextArea, TextField } from './fie
 interface FieldTexts {
   label: Lazy<string>;
   hint?: Lazy<ComponentChildren>;
-  placeholder?: string;
   autocomplete?: string;
 }
 
 /** Text of one line. */
-export function textField(texts: FieldTexts & { inputmode?: 'url' }): Field<string> {
+export function textField(texts: FieldTexts & { placeholder?: Lazy<string>; inputmode?: 'url' }): Field<string> {
   return {
     render: ({ id, name, values, hint = resolve(texts.hint), constraints }) => (
       <TextField
@@ -23,6 +22,7 @@ export function textField(texts: FieldTexts & { inputmode?: 'url' }): Field<stri
         {...constraints}
         {...texts}
         label={resolve(texts.label)}
+        placeholder={resolve(texts.placeholder)}
         hint={hint}
       />
     ),

@@ -32,3 +32,8 @@ export function formatRelativeTime(date: Date): string {
   if (elapsedMs < 48 * HOUR_MS) return t.hoursAgo({ hours: Math.floor(elapsedMs / HOUR_MS) });
   return t.onDate({ date: formatDate(date) });
 }
+
+/** Describes when a key or an application was last used. */
+export function describeLastUse(usedAt: Date | null): string {
+  return usedAt === null ? t.neverUsed() : t.lastUsed({ time: formatRelativeTime(usedAt) });
+}

@@ -8,10 +8,11 @@ import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../schemas.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
-import { formatRelativeTime } from '../../../web/components/formatTime.ts';
+import { describeLastUse } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
 import { findActiveKey, renderKeyPage } from './keyPage.tsx';
+import { t } from './texts.ts';
 import { KEYS_PATH, type NewKey, renderKeysPage } from './view.tsx';
 
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);
@@ -65,13 +66,11 @@ export const revokeKey = defineAccountAction({
     const { name, prefix, last_used_at: usedAt } = await findActiveKey(ctx);
     const consequences = (
       <>
-        <p>
-          <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
-        </p>
-        <p>Programs that use this key stop working immediately. This cannot be undone.</p>
+        <p>{t.use({ prefix, lastUse: describeLastUse(usedAt) })}</p>
+        <p>{t.revokeEffect()}</p>
       </>
     );
-    return { question: `Revoke API key “${name}”?`, consequences, button: 'Revoke', returnPath: KEYS_PATH };
+    return { question: t.revokeQuestion({ name }), consequences, button: t.revoke(), returnPath: KEYS_PATH };
   },
   perform: async (ctx, { accountId }) => {
     await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });

@@ -1,12 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { getOfferedModels } from '../../../../shared/lib/catalog/catalog.ts';
 import { findModelInfo } from '../../../../shared/lib/catalog/knownModels.ts';
-import { KEY_SCOPES, ALL_KEY_SCOPES } from '../../../../shared/spec/oauth.ts';
+import { ALL_KEY_SCOPES } from '../../../../shared/spec/oauth.ts';
 import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
 import { defineForm } from '../../../web/components/defineForm.tsx';
 import { choicesField, dateField, listField, selectField, textField } from '../../../web/components/formFields.tsx';
 import { spendingLimitField } from '../../../web/components/spendingLimit.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { CreateApiKeyRequest } from '../schemas.ts';
+import { FORM as t, KEY_SCOPE_TEXTS } from './texts.ts';
 
 /** Offered models by name, and those of the key that are no longer offered. */
 function listModelChoices(chosen: readonly string[]): (readonly [string, ComponentChildren])[] {
@@ -19,7 +21,7 @@ function listModelChoices(chosen: readonly string[]): (readonly [string, Compone
         [
           slug,
           <span>
-            {findModelInfo(slug)?.name ?? slug} <span class="hint">no longer offered</span>
+            {findModelInfo(slug)?.name ?? slug} <span class="hint">{t.notOffered()}</span>
           </span>,
         ] as const,
     ),
@@ -30,28 +32,30 @@ function listModelChoices(chosen: readonly string[]): (readonly [string, Compone
 export const keyForm = defineForm(
   { prefix: 'key', schema: CreateApiKeyRequest },
   {
-    name: textField({ label: 'Key name', placeholder: 'Production server' }),
+    name: textField({ label: t.name, placeholder: t.production }),
     mode: selectField({
-      label: 'Mode',
-      options: [
-        ['live', 'Live'],
-        ['test', 'Test'],
+      label: t.mode,
+      options: () => [
+        ['live', t.live()],
+        ['test', shared.testTag()],
       ],
-      hint: 'Generations of a test key cost nothing. Their outputs are watermarked samples.',
+      hint: t.modeHint,
     }),
     expires_at: dateField({
-      label: 'Expiry date',
-      hint: 'The key is rejected from the start of this day in UTC. Leave it empty for a key that never expires.',
+      label: t.expiry,
+      hint: t.expiryHint,
     }),
     credit_limit: spendingLimitField({ periods: SPENDING_PERIODS, isApart: true }),
     scopes: choicesField({
-      label: 'Scopes',
-      all: { name: 'all_scopes', label: 'The whole account; with any other option only svc:read and svc:write' },
+      label: t.scopes,
+      all: { name: 'all_scopes', label: t.wholeAccount },
       items: ALL_KEY_SCOPES.map((scope) => [
         scope,
-        <span>
-          <code>{scope}</code> <span class="hint">{KEY_SCOPES[scope]}</span>
-        </span>,
+        () => (
+          <span>
+            <code>{scope}</code> <span class="hint">{KEY_SCOPE_TEXTS[scope]()}</span>
+          </span>
+        ),
       ]),
       errors: {
         both: 'You chose the whole account and single scopes. Clear one of the two choices.',
@@ -60,8 +64,8 @@ export const keyForm = defineForm(
       sentWith: 'expires_at',
     }),
     allowed_models: choicesField<string>({
-      label: 'Allowed models',
-      all: { name: 'all_models', label: 'All models, also future ones' },
+      label: t.models,
+      all: { name: 'all_models', label: t.allModels },
       items: listModelChoices,
       errors: {
         both: 'You chose all models and single models. Clear one of the two choices.',
@@ -70,8 +74,8 @@ export const keyForm = defineForm(
       sentWith: 'expires_at',
     }),
     allowed_ips: listField({
-      label: 'Allowed addresses',
-      hint: 'IP addresses, or ranges such as 192.0.2.0/24, from which the key may be used. Leave it empty for all addresses.',
+      label: t.addresses,
+      hint: t.addressesHint,
     }),
   },
 );

@@ -11,11 +11,13 @@ import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
+import { t } from './texts.ts';
 import { KEYS_PATH } from './view.tsx';
 
 const OUTCOMES = {
-  saved: ['API key saved', 'The API key is saved. The changes apply to its next request.'],
+  saved: [t.saved, t.savedSentence],
 } as const satisfies Outcomes;
 
 /** Finds the active key that the address names. @throws ServiceError not_found */
@@ -50,7 +52,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
   const children = (
     <section class="card" aria-labelledby="key">
       <h2 id="key">
-        {key.name} {key.test_account_id === null ? null : <span class="tag">Test</span>}
+        {key.name} {key.test_account_id === null ? null : <span class="tag">{shared.testTag()}</span>}
       </h2>
       <p class="quiet small">
         <code>{key.prefix}…</code>
@@ -64,10 +66,10 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
         />
         <div class="buttons">
           <button type="submit" class="main">
-            Save
+            {shared.save()}
           </button>
           <a class="button" href={KEYS_PATH}>
-            Back to the API keys
+            {t.back()}
           </a>
         </div>
       </Form>
@@ -75,7 +77,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
   );
   await sendAccountAreaPage(
     ctx,
-    { current: KEYS_PATH, heading: 'API key', outcomes: OUTCOMES, ...flash, children },
+    { current: KEYS_PATH, heading: t.apiKey(), outcomes: OUTCOMES, ...flash, children },
     status,
   );
 }

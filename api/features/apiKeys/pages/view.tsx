@@ -15,15 +15,18 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form, Notice } from '../../../web/components/form.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
-import { formatRelativeTime, formatDate } from '../../../web/components/formatTime.ts';
+import { describeLastUse, formatDate } from '../../../web/components/formatTime.ts';
 import { describeKeyOptions } from '../../../web/components/keyOptions.ts';
 import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { t as names } from '../../texts.ts';
 import { hasOptions, KEY_OPTIONS, keyForm } from './keyForm.tsx';
+import { t } from './texts.ts';
 
 export const KEYS_PATH = '/account/keys/';
 
 const OUTCOMES = {
-  revoked: ['API key revoked', 'The API key is revoked. Requests with it are now rejected.'],
+  revoked: [t.revoked, t.revokedSentence],
 } as const satisfies Outcomes;
 
 /** A created key with its text. */
@@ -53,7 +56,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
       {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
       {newKey === undefined || !mayCreate ? null : (
         <section class="card" aria-labelledby="first-request">
-          <h2 id="first-request">Send a request with it</h2>
+          <h2 id="first-request">{t.sendRequest()}</h2>
           <RequestSamples apiKey={newKey.key} />
         </section>
       )}
@@ -66,10 +69,10 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
     </>
   );
   // The notice above says it.
-  const title = newKey === undefined ? undefined : 'API key created';
+  const title = newKey === undefined ? undefined : t.keyCreated();
   await sendAccountAreaPage(
     ctx,
-    { current: KEYS_PATH, heading: 'API keys', outcomes: OUTCOMES, ...problem, title, children },
+    { current: KEYS_PATH, heading: names.apiKeys(), outcomes: OUTCOMES, ...problem, title, children },
     status,
   );
 }
@@ -84,12 +87,11 @@ interface CreateProps {
 function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits }): VNode {
   return (
     <section class="card" aria-labelledby="active-keys">
-      <h2 id="active-keys">Active keys</h2>
+      <h2 id="active-keys">{t.activeKeys()}</h2>
       <p class="quiet">
         {keys.length === 0
-          ? 'No API keys yet. Create one below to call the API from your programs. '
-          : `Your programs authenticate with these keys: ${keys.length} of at most ${ACTIVE_API_KEYS_MAX}. `}
-        <a href="/api/docs/">API reference</a>
+          ? t.noKeys({ link: '/api/docs/' })
+          : t.keyCount({ count: keys.length, max: ACTIVE_API_KEYS_MAX, link: '/api/docs/' })}
       </p>
       {keys.length === 0 ? null : (
         <ul class="rows">
@@ -97,20 +99,23 @@ function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits 
             <li>
               <div class="what">
                 <h3>
-                  {key.name} {key.test_account_id === null ? null : <span class="tag">Test</span>}
+                  {key.name} {key.test_account_id === null ? null : <span class="tag">{shared.testTag()}</span>}
                 </h3>
                 <span class="quiet small">
-                  <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
-                  {key.last_used_at === null ? 'never used' : `last used ${formatRelativeTime(key.last_used_at)}`}
+                  {t.created({
+                    prefix: key.prefix,
+                    date: formatDate(key.created_at),
+                    lastUse: describeLastUse(key.last_used_at),
+                  })}
                 </span>
                 <OptionsLine apiKey={key} limit={limits.get(key.uuid) ?? null} />
               </div>
               <a
                 class="button slight danger"
                 href={`/account/keys/${key.uuid}/revoke/`}
-                aria-label={`Revoke API key ${key.name}`}
+                aria-label={t.revokeKey({ name: key.name })}
               >
-                Revoke
+                {t.revoke()}
               </a>
             </li>
           ))}
@@ -123,13 +128,13 @@ function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits 
 function CreateSection({ account, values, csrfToken }: CreateProps): VNode {
   return (
     <section class="card" aria-labelledby="create-key">
-      <h2 id="create-key">Create an API key</h2>
+      <h2 id="create-key">{t.createHeading()}</h2>
       <Form action={KEYS_PATH} token={csrfToken}>
         <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <keyForm.Fields values={values} only={config.TEST_UPSTREAM_URL === undefined ? ['name'] : ['name', 'mode']} />
         <details open={hasOptions(values)}>
-          <summary>Options</summary>
+          <summary>{t.options()}</summary>
           <keyForm.Fields
             values={values}
             only={KEY_OPTIONS}
@@ -137,7 +142,7 @@ function CreateSection({ account, values, csrfToken }: CreateProps): VNode {
           />
         </details>
         <button type="submit" class="main">
-          Create API key
+          {t.create()}
         </button>
       </Form>
     </section>
@@ -149,8 +154,8 @@ function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitSt
   return (
     <p class="small">
       {describeKeyOptions(apiKey, limit)}{' '}
-      <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={`Edit API key ${apiKey.name}`}>
-        Edit
+      <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={t.editKey({ name: apiKey.name })}>
+        {t.edit()}
       </a>
     </p>
   );
@@ -160,8 +165,8 @@ function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitSt
 function CreatedKeyNotice({ name, text }: { name: string; text: string }): VNode {
   return (
     <Notice kind="good">
-      <strong>API key “{name}” created.</strong> Copy it now. It will not be shown again.
-      <CopyText id="new-key" text={text} label="the API key" />
+      {t.keyCreatedSentence({ name })}
+      <CopyText id="new-key" text={text} label={t.theKey()} />
     </Notice>
   );
 }

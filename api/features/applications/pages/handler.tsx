@@ -15,10 +15,12 @@ import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
-import { formatRelativeTime } from '../../../web/components/formatTime.ts';
+import { describeError } from '../../../web/components/errorPage.tsx';
+import { describeLastUse } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { limitForm } from '../../../web/components/spendingLimit.tsx';
 import { FORMER_LIMIT_FIELD, renderLimitPage } from './limitPage.tsx';
+import { t } from './texts.ts';
 import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
 
 const NOT_CONNECTED = 'This application does not exist or has already been disconnected.';
@@ -63,7 +65,7 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
     // After another change the present limit is shown.
     const isCurrent = expected === undefined || expected === formatLimit(current);
     const values = isCurrent ? form : limitForm.write({ limit: current });
-    return renderLimitPage(ctx, { application, current, values, problem: error.message });
+    return renderLimitPage(ctx, { application, current, values, problem: describeError(error.code, error.message) });
   }
   seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
 });
@@ -74,13 +76,12 @@ export const disconnect = defineAccountAction({
     const { clientName, clientHosts, lastUsedAt } = await findApplication(ctx);
     const consequences = (
       <>
-        <p>
-          {clientHosts.join(', ')}, {lastUsedAt === null ? 'never used' : `last used ${formatRelativeTime(lastUsedAt)}`}
-        </p>
-        <p>The application loses access immediately. To use it again, connect it again.</p>
+        <p>{t.use({ hosts: clientHosts.join(', '), lastUse: describeLastUse(lastUsedAt) })}</p>
+        <p>{t.disconnectEffect()}</p>
       </>
     );
-    return { question: `Disconnect ${clientName}?`, consequences, button: 'Disconnect', returnPath: APPLICATIONS_PATH };
+    const question = t.disconnectQuestion({ name: clientName });
+    return { question, consequences, button: t.disconnect(), returnPath: APPLICATIONS_PATH };
   },
   perform: async (ctx, { accountId }) => {
     const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));

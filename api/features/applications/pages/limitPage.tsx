@@ -7,6 +7,8 @@ import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { describeLimitHint, limitForm } from '../../../web/components/spendingLimit.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { t } from './texts.ts';
 import { APPLICATIONS_PATH } from './view.tsx';
 
 /** Field with the limit that the page shows as the one in force. */
@@ -36,16 +38,16 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
         />
         <div class="buttons">
           <button type="submit" class="main">
-            Save
+            {shared.save()}
           </button>
           <a class="button" href={APPLICATIONS_PATH}>
-            Cancel
+            {shared.cancel()}
           </a>
         </div>
       </Form>
     </section>
   );
-  const heading = 'Spending limit';
+  const heading = t.spendingLimit();
   await sendAccountAreaPage(
     ctx,
     { current: APPLICATIONS_PATH, heading, problem, children },

@@ -5,18 +5,21 @@ import {
 } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
 import { type ConnectedApplication, listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
-import { API_SCOPES, SCOPES } from '../../../../shared/spec/oauth.ts';
 import { requireCaller, type Context } from '../../../context.ts';
+import { getLanguage } from '../../../language.ts';
+import { API_SCOPE_TEXTS, SCOPE_TEXTS } from '../../../oauth/authorize/texts.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { ConnectInstructions } from '../../../web/components/connectInstructions.tsx';
 import { describeLimitUse } from '../../../web/components/spendingLimit.tsx';
-import { formatDate, formatRelativeTime } from '../../../web/components/formatTime.ts';
+import { describeLastUse, formatDate } from '../../../web/components/formatTime.ts';
+import { t as names } from '../../texts.ts';
+import { t } from './texts.ts';
 
 export const APPLICATIONS_PATH = '/account/applications/';
 
 const OUTCOMES = {
-  'limit-saved': ['Spending limit saved', 'The spending limit is saved. It applies to the next image or video.'],
-  disconnected: ['Application disconnected', 'The application is disconnected and no longer has access.'],
+  'limit-saved': [t.limitSaved, t.limitSavedSentence],
+  disconnected: [t.disconnected, t.disconnectedSentence],
 } as const satisfies Outcomes;
 
 /** Renders the applications with access to the account, and how to connect an assistant. */
@@ -34,14 +37,19 @@ export async function renderApplicationsPage(ctx: Context, flash: PageProblem = 
   );
   await sendAccountAreaPage(
     ctx,
-    { current: APPLICATIONS_PATH, heading: 'Assistants and apps', outcomes: OUTCOMES, ...flash, children },
+    { current: APPLICATIONS_PATH, heading: names.applications(), outcomes: OUTCOMES, ...flash, children },
     status,
   );
 }
 
 function describeAccess({ scopes, usesRest }: ConnectedApplication): string {
-  const texts = usesRest ? API_SCOPES : SCOPES;
-  return scopes.map((scope) => texts[scope].toLowerCase()).join('; ');
+  const texts = usesRest ? API_SCOPE_TEXTS : SCOPE_TEXTS;
+  return scopes.map((scope) => toClause(texts[scope]())).join('; ');
+}
+
+/** Writes a sentence as a part of another one. In German it begins with a noun or a pronoun of address. */
+function toClause(text: string): string {
+  return getLanguage() === 'de' ? text : text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 interface ApplicationsSectionProps {
@@ -52,9 +60,9 @@ interface ApplicationsSectionProps {
 function ApplicationsSection({ applications, limits }: ApplicationsSectionProps): VNode {
   return (
     <section class="card" aria-labelledby="with-access">
-      <h2 id="with-access">Connected applications</h2>
+      <h2 id="with-access">{t.connected()}</h2>
       {applications.length === 0 ? (
-        <p class="quiet">No applications yet. Connect an assistant as described below, and it appears here.</p>
+        <p class="quiet">{t.noApplications()}</p>
       ) : (
         <ul class="rows">
           {applications.map((application) => (
@@ -62,12 +70,13 @@ function ApplicationsSection({ applications, limits }: ApplicationsSectionProps)
               <div class="what">
                 <h3>{application.clientName}</h3>
                 <span class="quiet small">
-                  {application.clientHosts.join(', ')}, connected on {formatDate(application.connectedAt)},{' '}
-                  {application.lastUsedAt === null
-                    ? 'never used'
-                    : `last used ${formatRelativeTime(application.lastUsedAt)}`}
+                  {t.connectedOn({
+                    hosts: application.clientHosts.join(', '),
+                    date: formatDate(application.connectedAt),
+                    lastUse: describeLastUse(application.lastUsedAt),
+                  })}
                   <br />
-                  Access: {describeAccess(application)}.
+                  {t.access({ access: describeAccess(application) })}
                 </span>
                 {application.scopes.includes('svc:write') ? (
                   <LimitLine application={application} limit={limits.get(application.clientId) ?? null} />
@@ -76,9 +85,9 @@ function ApplicationsSection({ applications, limits }: ApplicationsSectionProps)
               <a
                 class="button slight danger"
                 href={`${APPLICATIONS_PATH}${application.uuid}/end/`}
-                aria-label={`Disconnect ${application.clientName}`}
+                aria-label={t.disconnectApplication({ name: application.clientName })}
               >
-                Disconnect
+                {t.disconnect()}
               </a>
             </li>
           ))}
@@ -91,16 +100,11 @@ function ApplicationsSection({ applications, limits }: ApplicationsSectionProps)
 function ConnectSection(): VNode {
   return (
     <section class="card" aria-labelledby="connect">
-      <h2 id="connect">Connect an assistant</h2>
-      <p class="quiet">
-        Ask an assistant for an image or a video in a conversation; the credits come from your account.
-      </p>
+      <h2 id="connect">{t.connectAssistant()}</h2>
+      <p class="quiet">{t.connectLead()}</p>
       <ConnectInstructions />
-      <h3 class="apart">Without a browser</h3>
-      <p>
-        If the program cannot open a browser, for example on a server, create an <a href="/account/keys/">API key</a>{' '}
-        and send it as the header <code>Authorization: Bearer svc_…</code>.
-      </p>
+      <h3 class="apart">{t.withoutBrowser()}</h3>
+      <p>{t.withoutBrowserLead({ link: '/account/keys/' })}</p>
     </section>
   );
 }
@@ -113,14 +117,15 @@ function LimitLine({
   application: ConnectedApplication;
   limit: SpendingLimitState | null;
 }): VNode {
+  const [label, describe] = limit === null ? [t.setLimit, t.setLimitOf] : [t.change, t.changeLimitOf];
   return (
     <p class="small">
-      {limit === null ? 'No spending limit.' : `Spending limit: ${describeLimitUse(limit)}`}{' '}
+      {limit === null ? t.noLimit() : t.limit({ use: describeLimitUse(limit) })}{' '}
       <a
         href={`${APPLICATIONS_PATH}${application.uuid}/limit/`}
-        aria-label={`${limit === null ? 'Set a limit for' : 'Change the spending limit of'} ${application.clientName}`}
+        aria-label={describe({ name: application.clientName })}
       >
-        {limit === null ? 'Set a limit' : 'Change'}
+        {label()}
       </a>
     </p>
   );

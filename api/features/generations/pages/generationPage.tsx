@@ -8,6 +8,7 @@ import { CopyText } from '../../../web/components/copyText.tsx';
 import { buildCurl } from '../../../web/components/requestSamples.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { Time } from '../../../web/components/time.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import {
   GenerationActions,
   getShownError,
@@ -17,17 +18,15 @@ import {
   toShownGeneration,
   truncateText,
 } from './generationParts.tsx';
+import { GENERATION as t, STATUSES } from './texts.ts';
 import { LIBRARY_PATH } from './view.tsx';
 
 const NAME_CHARACTERS = 60;
 
 const OUTCOMES = {
-  canceled: ['Generation canceled', 'The generation is canceled and its credits are refunded.'],
-  'cancel-requested': [
-    'Cancellation requested',
-    'The credits are refunded if the model has not started. Otherwise the generation continues.',
-  ],
-  'not-canceled': ['Generation has ended', 'The generation had ended before it could be canceled.'],
+  canceled: [t.canceled, t.canceledSentence],
+  'cancel-requested': [t.cancelRequested, t.cancelRequestedSentence],
+  'not-canceled': [t.hasEnded, t.hasEndedSentence],
 } as const satisfies Outcomes;
 /** Outcome of a cancellation, as the page shows it. */
 export type CancelOutcome = keyof typeof OUTCOMES;
@@ -44,34 +43,34 @@ export async function sendGenerationPage(
   const isQueued = shown.status === 'queued';
   const children = (
     <>
-      <section class="card stack" id="generation" aria-label="Result" data-live={isQueued ? 'element' : undefined}>
+      <section class="card stack" id="generation" aria-label={t.result()} data-live={isQueued ? 'element' : undefined}>
         <Preview generation={shown} name={name} />
         <Facts generation={shown} createdAt={generation.created_at} />
         <GenerationActions generation={shown} name={name} />
       </section>
       {isQueued ? (
         <noscript>
-          <p>Reload the page to see the result.</p>
+          <p>{t.reloadForResult()}</p>
         </noscript>
       ) : null}
       <section class="card" aria-labelledby="prompt">
-        <h2 id="prompt">Prompt</h2>
-        <CopyText id="prompt-text" text={shown.prompt} label="the prompt" />
+        <h2 id="prompt">{t.prompt()}</h2>
+        <CopyText id="prompt-text" text={shown.prompt} label={t.thePrompt()} />
       </section>
       <section class="card" aria-labelledby="request">
-        <h2 id="request">Request</h2>
+        <h2 id="request">{t.request()}</h2>
         <Origin context={context} />
         <h3>UUID</h3>
-        <CopyText id="uuid" text={shown.uuid} label="the UUID" />
+        <CopyText id="uuid" text={shown.uuid} label={t.theUuid()} />
         {shown.metadata === undefined ? null : (
           <>
-            <h3>Metadata</h3>
-            <CopyText id="metadata" text={JSON.stringify(shown.metadata, null, 2)} label="the metadata" />
+            <h3>{t.metadata()}</h3>
+            <CopyText id="metadata" text={JSON.stringify(shown.metadata, null, 2)} label={t.theMetadata()} />
           </>
         )}
         <details>
-          <summary>Create another one</summary>
-          <CopyText id="request-text" text={buildCurl('YOUR_API_KEY', toRequest(shown))} label="the request" />
+          <summary>{t.createAnother()}</summary>
+          <CopyText id="request-text" text={buildCurl('YOUR_API_KEY', toRequest(shown))} label={t.theRequest()} />
         </details>
       </section>
       <Neighbors context={context} query={isTest ? `?${TEST_QUERY}` : ''} />
@@ -79,8 +78,8 @@ export async function sendGenerationPage(
   );
   await sendAccountAreaPage(ctx, {
     current: LIBRARY_PATH,
-    heading: 'Generation',
-    title: `Generation: ${name}`,
+    heading: t.generation(),
+    title: t.title({ name }),
     outcomes: OUTCOMES,
     children,
     hasMedia: true,
@@ -94,24 +93,24 @@ interface ContextProps {
 /** Names the API key or application that created a generation. */
 function Origin({ context }: ContextProps): VNode | null {
   const { key_name: key = null, application_name: application = null } = context ?? {};
-  if (key !== null) return <p>Created with the API key “{key}”.</p>;
-  return application === null ? null : <p>Created by the application {application}.</p>;
+  if (key !== null) return <p>{t.createdWithKey({ name: key })}</p>;
+  return application === null ? null : <p>{t.createdByApplication({ name: application })}</p>;
 }
 
 /** Links to the generations beside one in the library, and back to the list. */
 function Neighbors({ context, query }: ContextProps & { query: string }): VNode {
   const { newer_uuid: newer = null, older_uuid: older = null } = context ?? {};
   return (
-    <nav class="pages" aria-label="Generations">
+    <nav class="pages" aria-label={t.generations()}>
       {newer === null ? null : (
         <a class="button slight" href={`${LIBRARY_PATH}${newer}/${query}`} rel="prev">
-          Newer
+          {t.newer()}
         </a>
       )}
-      <a href={`${LIBRARY_PATH}${query}`}>Back to the library</a>
+      <a href={`${LIBRARY_PATH}${query}`}>{t.back()}</a>
       {older === null ? null : (
         <a class="button slight" href={`${LIBRARY_PATH}${older}/${query}`} rel="next">
-          Older
+          {t.older()}
         </a>
       )}
     </nav>
@@ -123,30 +122,30 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
   const error = getShownError(generation);
   return (
     <dl>
-      <dt>Status</dt>
+      <dt>{shared.status()}</dt>
       <dd>
-        <StatusTag generation={generation} /> {generation.isTest ? <span class="tag">Test</span> : null}
+        <StatusTag generation={generation} /> {generation.isTest ? <span class="tag">{shared.testTag()}</span> : null}
       </dd>
       {error === null ? null : (
         <>
-          <dt>Error</dt>
-          <dd>{error}</dd>
+          <dt>{t.error()}</dt>
+          <dd lang="en">{error}</dd>
         </>
       )}
-      <dt>Model</dt>
+      <dt>{t.model()}</dt>
       <dd>{generation.model_name}</dd>
-      <dt>Parameters</dt>
+      <dt>{t.parameters()}</dt>
       <dd>{describeParams(generation.params)}</dd>
-      <dt>Credits</dt>
+      <dt>{t.credits()}</dt>
       <dd>{formatNumber(generation.credits_charged)}</dd>
-      <dt>Created (UTC)</dt>
+      <dt>{shared.created()}</dt>
       <dd>
         <Time at={createdAt} />
       </dd>
       {durationMs === null ? null : (
         <>
-          <dt>Duration</dt>
-          <dd>{formatNumber(Math.round(durationMs / 1_000))} s</dd>
+          <dt>{shared.duration()}</dt>
+          <dd>{STATUSES.seconds({ seconds: Math.round(durationMs / 1_000) })}</dd>
         </>
       )}
     </dl>
@@ -158,7 +157,8 @@ const toRequest = ({ model, prompt, params }: ShownGeneration) => ({ model, prom
 function describeParams(params: object): string {
   return Object.entries(params)
     .map(
-      ([name, value]) => `${name.replaceAll('_', ' ')}: ${typeof value === 'boolean' ? (value ? 'yes' : 'no') : value}`,
+      ([name, value]) =>
+        `${name.replaceAll('_', ' ')}: ${typeof value === 'boolean' ? (value ? t.yes() : t.no()) : value}`,
     )
     .join(', ');
 }

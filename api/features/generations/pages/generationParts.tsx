@@ -3,9 +3,10 @@ import { isCanceledByOwner } from '../../../../shared/domain/generations/failure
 import { now } from '../../../../shared/lib/clock.ts';
 import { presentGeneration } from '../../../../shared/presenters/generation.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
-import { formatCount } from '../../../web/components/formatAmount.ts';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { Icon } from '../../../web/components/icon.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { STATUSES, t } from './texts.ts';
 
 const TILE_CHARACTERS = 60;
 
@@ -20,24 +21,24 @@ export function toShownGeneration(generation: Generation, isTest: boolean): Show
   return { ...presentGeneration(generation), isCancelRequested: generation.cancel_requested_at !== null, isTest };
 }
 
-const STATUS_TAGS = {
-  queued: ['tag off', 'In progress'],
-  succeeded: ['tag', 'Succeeded'],
-  failed: ['tag warn', 'Failed, refunded'],
-  canceled: ['tag off', 'Canceled, refunded'],
-  canceling: ['tag off', 'Cancellation requested'],
+const TAG_CLASSES = {
+  queued: 'tag off',
+  succeeded: 'tag',
+  failed: 'tag warn',
+  canceled: 'tag off',
+  canceling: 'tag off',
 } as const;
 
 export function StatusTag({ generation }: { generation: ShownGeneration }): VNode {
-  const [tagClass, text] = STATUS_TAGS[getShownStatus(generation)];
-  return <span class={tagClass}>{text}</span>;
+  const status = getShownStatus(generation);
+  return <span class={TAG_CLASSES[status]}>{STATUSES[status]()}</span>;
 }
 
 function getShownStatus({
   status,
   error_message: error,
   isCancelRequested,
-}: ShownGeneration): keyof typeof STATUS_TAGS {
+}: ShownGeneration): keyof typeof TAG_CLASSES {
   if (isCanceledByOwner(error)) return 'canceled';
   return status === 'queued' && isCancelRequested ? 'canceling' : status;
 }
@@ -76,8 +77,7 @@ function NoPreview({ generation }: Pick<PartProps, 'generation'>): VNode {
   return (
     <span class="preview empty" aria-hidden="true">
       <Icon name={PREVIEW_ICONS[generation.status]} />
-      {STATUS_TAGS[status][1]}
-      {status === 'queued' ? ` for ${describeElapsed(generation.created_at)}` : null}
+      {status === 'queued' ? STATUSES.queuedFor({ time: describeElapsed(generation.created_at) }) : STATUSES[status]()}
     </span>
   );
 }
@@ -85,7 +85,7 @@ function NoPreview({ generation }: Pick<PartProps, 'generation'>): VNode {
 /** Describes the time since a creation in seconds or minutes. */
 function describeElapsed(createdAt: Date): string {
   const seconds = Math.max(0, Math.floor((now().getTime() - createdAt.getTime()) / 1_000));
-  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
+  return seconds < 120 ? STATUSES.seconds({ seconds }) : STATUSES.minutes({ minutes: Math.floor(seconds / 60) });
 }
 
 /** The picture, or one of the video, as part of a link that names the generation. */
@@ -110,7 +110,7 @@ export function GenerationTile({ generation, createdAt }: { generation: ShownGen
         <span class="name">{truncateText(generation.prompt, TILE_CHARACTERS)}</span>
       </a>
       <span class="quiet small">
-        {formatCount(generation.credits_charged, 'credit')}, {formatRelativeTime(createdAt)}
+        {t.creditsAndAge({ credits: generation.credits_charged, time: formatRelativeTime(createdAt) })}
       </span>
     </li>
   );
@@ -122,18 +122,18 @@ export function GenerationActions({ generation, name }: PartProps): VNode {
   return (
     <div class="buttons">
       {url === null ? null : (
-        <a class="button slight" href={url} download aria-label={`Download: ${name}`}>
-          Download
+        <a class="button slight" href={url} download aria-label={t.downloadNamed({ name })}>
+          {t.download()}
         </a>
       )}
       {status === 'queued' && !isCancelRequested && !isTest ? (
-        <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={`Cancel: ${name}`}>
-          Cancel
+        <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={t.cancelNamed({ name })}>
+          {shared.cancel()}
         </a>
       ) : null}
       {isTest ? null : (
-        <a class="button slight danger" href={`/account/library/${uuid}/delete/`} aria-label={`Delete: ${name}`}>
-          Delete
+        <a class="button slight danger" href={`/account/library/${uuid}/delete/`} aria-label={t.deleteNamed({ name })}>
+          {shared.delete()}
         </a>
       )}
     </div>

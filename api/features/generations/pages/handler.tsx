@@ -13,7 +13,9 @@ import { dropEmptyFields, parseUuidParam } from '../../../pipeline/requestParame
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { findShownAccount } from '../../../web/components/testData.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { t as shared } from '../../../web/texts.ts';
 import { type CancelOutcome, sendGenerationPage } from './generationPage.tsx';
+import { t } from './texts.ts';
 import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
 
 const withLibraryErrors = showErrorsOn(async (ctx, flash, status) => {
@@ -46,17 +48,13 @@ export const deleteFromLibrary = defineAccountAction({
   withErrors: withLibraryErrors,
   describe: async (ctx, caller) => {
     const { prompt, status } = await readGeneration(caller, parseUuidParam(ctx));
-    const note =
-      status === 'queued'
-        ? 'It is still in progress, and keeps its slot until it ends. Its credits are refunded only if it fails.'
-        : 'The file is deleted as well. Download it first if you need it. Credits are not refunded.';
     const consequences = (
       <>
         <p class="prompt">{prompt}</p>
-        <p>{note} This cannot be undone.</p>
+        <p>{status === 'queued' ? t.deleteQueuedEffect() : t.deleteEffect()}</p>
       </>
     );
-    return { question: 'Delete this generation?', consequences, button: 'Delete', returnPath: LIBRARY_PATH };
+    return { question: t.deleteQuestion(), consequences, button: shared.delete(), returnPath: LIBRARY_PATH };
   },
   perform: async (ctx, caller) => {
     await deleteGeneration(caller, parseUuidParam(ctx));
@@ -74,15 +72,15 @@ export const cancelFromLibrary = defineAccountAction({
     const consequences = (
       <>
         <p class="prompt">{prompt}</p>
-        <p>Its credits are refunded if the model has not started it yet. Otherwise it continues.</p>
+        <p>{t.cancelEffect()}</p>
       </>
     );
     return {
-      question: 'Cancel this generation?',
+      question: t.cancelQuestion(),
       consequences,
-      button: 'Cancel generation',
+      button: t.cancelGeneration(),
       returnPath: path,
-      cancelLabel: 'Go back',
+      cancelLabel: t.goBack(),
     };
   },
   perform: async (ctx, caller) => {

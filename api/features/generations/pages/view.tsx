@@ -8,8 +8,9 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../../../web/components/filterForm.tsx';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { ModeNote, type ShownAccount, TEST_QUERY } from '../../../web/components/testData.tsx';
-import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { Time } from '../../../web/components/time.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { t as names } from '../../texts.ts';
 import {
   GenerationActions,
   getShownError,
@@ -19,24 +20,27 @@ import {
   toShownGeneration,
   truncateText,
 } from './generationParts.tsx';
+import { STATUSES, t } from './texts.ts';
 
 export const LIBRARY_PATH = '/account/library/';
 /** Texts are cut in the list, so that a page of long prompts stays small. */
 const LISTED_PROMPT_CHARACTERS = 200;
 const LABEL_CHARACTERS = 60;
 
-const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.'] } as const satisfies Outcomes;
+const OUTCOMES = { deleted: [t.deleted, t.deletedSentence] } as const satisfies Outcomes;
 
-const STATUS_CHOICES: Record<GenerationStatus, string> = {
-  queued: 'In progress',
-  succeeded: 'Succeeded',
-  failed: 'Failed or canceled',
-};
-const KIND_CHOICES: Record<ModelKind, string> = { video: 'Videos', image: 'Images' };
-const FILTERS: readonly FilterChoice[] = [
-  { name: 'status', label: 'Status', options: STATUS_CHOICES },
-  { name: 'kind', label: 'Type', options: KIND_CHOICES },
-];
+function listFilters(): FilterChoice[] {
+  const statuses: Record<GenerationStatus, string> = {
+    queued: STATUSES.queued(),
+    succeeded: STATUSES.succeeded(),
+    failed: t.failedOrCanceled(),
+  };
+  const kinds: Record<ModelKind, string> = { video: t.videos(), image: t.images() };
+  return [
+    { name: 'status', label: shared.status(), options: statuses },
+    { name: 'kind', label: t.type(), options: kinds },
+  ];
+}
 
 interface ShownLibrary {
   shown: ShownAccount;
@@ -57,7 +61,7 @@ export async function sendLibraryPage(
     <>
       <ModeNote shown={shown} path={LIBRARY_PATH} />
       {shown.isTest || (list.totalItems === 0 && query === '') ? null : (
-        <FilterForm path={LIBRARY_PATH} choices={FILTERS} kept={['model']} parameters={ctx.query} />
+        <FilterForm path={LIBRARY_PATH} choices={listFilters()} kept={['model']} parameters={ctx.query} />
       )}
       {query === '' ? null : <MatchCount list={list} />}
       {queued === 0 ? null : <ProgressNote queued={queued} />}
@@ -67,10 +71,10 @@ export async function sendLibraryPage(
           {list.totalItems === 0 && query === '' && !shown.isTest ? (
             <div class="buttons">
               <a class="button main" href="/account/keys/">
-                Create an API key
+                {t.createKey()}
               </a>
               <a class="button" href="/account/applications/#connect">
-                Connect an assistant
+                {t.connectAssistant()}
               </a>
             </div>
           ) : null}
@@ -96,7 +100,7 @@ export async function sendLibraryPage(
     ctx,
     {
       current: LIBRARY_PATH,
-      heading: shown.isTest ? 'Library: test data' : 'Library',
+      heading: shown.isTest ? t.testLibrary() : names.library(),
       outcomes: OUTCOMES,
       ...flash,
       children,
@@ -107,21 +111,21 @@ export async function sendLibraryPage(
 }
 
 function describeEmptyPage({ totalItems }: ListPage<Generation>, query: string, isTest: boolean): string {
-  if (totalItems > 0) return 'This page is empty.';
-  if (query !== '') return 'No generations match these filters.';
-  if (isTest) return 'No test generations yet. What you create with a test key appears here.';
-  return 'No generations yet. What you create with the API or an assistant appears here.';
+  if (totalItems > 0) return shared.emptyPage();
+  if (query !== '') return t.noMatches();
+  if (isTest) return t.noTestGenerations();
+  return t.noGenerations();
 }
 
 /** Number of generations in progress. Without the script, reloading the page shows their results. */
 function ProgressNote({ queued }: { queued: number }): VNode {
   return (
     <div class="progress">
-      <p id="in-progress" role="status" data-live="text" data-done="All generations on this page have ended.">
-        {queued === 1 ? '1 generation on this page is' : `${queued} generations on this page are`} in progress.
+      <p id="in-progress" role="status" data-live="text" data-done={t.allEnded()}>
+        {t.inProgress({ queued })}
       </p>
       <noscript>
-        <p>Reload the page to see the results.</p>
+        <p>{t.reloadForResults()}</p>
       </noscript>
     </div>
   );
@@ -138,10 +142,18 @@ function GenerationCard({ generation: shown, createdAt }: { generation: ShownGen
         <span class="prompt">{truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}</span>
       </a>
       <p class="quiet small">
-        <StatusTag generation={shown} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
-        <Time at={createdAt} />
+        {t.facts({
+          status: () => <StatusTag generation={shown} />,
+          model: shown.model_name,
+          credits: shown.credits_charged,
+          time: () => <Time at={createdAt} />,
+        })}
       </p>
-      {error === null ? null : <p class="small">{error}</p>}
+      {error === null ? null : (
+        <p class="small" lang="en">
+          {error}
+        </p>
+      )}
       <GenerationActions generation={shown} name={name} />
     </li>
   );

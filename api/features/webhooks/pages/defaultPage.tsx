@@ -9,6 +9,8 @@ import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { PublicKey } from './keys.tsx';
 import { DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
+import { ENDPOINT } from './endpointTexts.ts';
+import { t } from './texts.ts';
 
 interface DefaultFlash extends PageProblem {
   deliveries?: ShownDeliveries;
@@ -28,30 +30,30 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
       {shownSecret === undefined ? null : (
         <Notice kind="good">
           {shownSecret[1]}
-          <CopyText id="secret" text={secret} label="the secret" />
+          <CopyText id="secret" text={secret} label={ENDPOINT.theSecret()} />
         </Notice>
       )}
       <section class="card stack" aria-labelledby="keys">
-        <h2 id="keys">Keys</h2>
-        <p>
-          A generation that you create with <code>webhook_url</code> sends its end to that address. The default secret
-          and this public key verify its messages.
-        </p>
+        <h2 id="keys">{ENDPOINT.keys()}</h2>
+        <p>{ENDPOINT.keysLead()}</p>
         <PublicKey text={publicKey} />
         <div class="buttons">
-          <ActionForm path={DEFAULT_ENDPOINT_PATH} action="show" label="Show secret" csrfToken={csrfToken} />
+          <ActionForm path={DEFAULT_ENDPOINT_PATH} action="show" label={ENDPOINT.showSecret()} csrfToken={csrfToken} />
           <a class="button slight" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
-            Rotate secret
+            {ENDPOINT.rotateSecret()}
           </a>
         </div>
       </section>
       <DeliveriesSection list={list} filter={deliveries} path={DEFAULT_ENDPOINT_PATH} endpoint={uuid} hasAddresses />
       <p>
-        <a href={WEBHOOKS_PATH}>Back to the webhooks</a>
+        <a href={WEBHOOKS_PATH}>{t.back()}</a>
       </p>
     </>
   );
   const title = shownSecret?.[0];
-  const heading = 'Events of single generations';
-  await sendAccountAreaPage(ctx, { current: WEBHOOKS_PATH, heading, ...problem, title, children }, status);
+  await sendAccountAreaPage(
+    ctx,
+    { current: WEBHOOKS_PATH, heading: t.singleGenerations(), ...problem, title, children },
+    status,
+  );
 }

@@ -11,32 +11,32 @@ import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { Table } from '../../../web/components/table.tsx';
 import { Time } from '../../../web/components/time.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { buildDeliveryQuery, parseDeliveryFilter } from '../endpoints.ts';
 import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
 import { buildDeliveryPath } from './paths.ts';
+import { DELIVERIES as t, STATUSES } from './deliveryTexts.ts';
 
-const STATUS_TAGS = {
-  pending: ['tag off', 'Pending'],
-  retrying: ['tag warn', 'Retrying'],
-  succeeded: ['tag', 'Succeeded'],
-  failed: ['tag warn', 'Failed'],
-} as const;
-const STATUS_CHOICES: Record<DeliveryStatus, string> = {
-  pending: 'Pending or retrying',
-  succeeded: 'Succeeded',
-  failed: 'Failed',
-};
+const TAG_CLASSES = { pending: 'tag off', retrying: 'tag warn', succeeded: 'tag', failed: 'tag warn' } as const;
 const TYPE_CHOICES = Object.fromEntries([...WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE].map((type) => [type, type]));
-const FILTERS: readonly FilterChoice[] = [
-  { name: 'type', label: 'Event', options: TYPE_CHOICES },
-  { name: 'status', label: 'Status', options: STATUS_CHOICES },
-];
+
+function listFilters(): FilterChoice[] {
+  const statuses: Record<DeliveryStatus, string> = {
+    pending: STATUSES.pendingOrRetrying(),
+    succeeded: STATUSES.succeeded(),
+    failed: STATUSES.failed(),
+  };
+  return [
+    { name: 'type', label: t.event(), options: TYPE_CHOICES },
+    { name: 'status', label: shared.status(), options: statuses },
+  ];
+}
 
 /** Status of a delivery. One whose last attempt failed is retrying until it ends. */
 export function DeliveryTag({ delivery: { status, attempts } }: { delivery: ListedDelivery }): VNode {
-  const [tagClass, text] = STATUS_TAGS[status === 'pending' && attempts > 0 ? 'retrying' : status];
-  return <span class={tagClass}>{text}</span>;
+  const shown = status === 'pending' && attempts > 0 ? 'retrying' : status;
+  return <span class={TAG_CLASSES[shown]}>{STATUSES[shown]()}</span>;
 }
 
 export const formatDuration = (milliseconds: number): string => `${formatNumber(milliseconds)} ms`;
@@ -73,10 +73,10 @@ export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses =
   return (
     <>
       {list.totalItems === 0 && query === '' ? null : (
-        <FilterForm path={path} choices={FILTERS} hasTimes={false} parameters={{ status, type }} />
+        <FilterForm path={path} choices={listFilters()} hasTimes={false} parameters={{ status, type }} />
       )}
       <section class="card" aria-labelledby="deliveries">
-        <h2 id="deliveries">Deliveries</h2>
+        <h2 id="deliveries">{t.deliveries()}</h2>
         {list.items.length === 0 ? (
           <p>{describeEmptyList(list, query)}</p>
         ) : (
@@ -89,9 +89,9 @@ export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses =
 }
 
 function describeEmptyList({ totalItems }: ListPage<unknown>, query: string): string {
-  if (totalItems > 0) return 'This page is empty.';
-  if (query !== '') return 'No deliveries match these filters.';
-  return 'No deliveries yet. Events appear here as soon as they occur, and stay for 30 days.';
+  if (totalItems > 0) return shared.emptyPage();
+  if (query !== '') return t.noMatches();
+  return t.noDeliveries();
 }
 
 interface DeliveryTableProps extends Pick<DeliveriesProps, 'endpoint' | 'hasAddresses'> {
@@ -101,17 +101,17 @@ interface DeliveryTableProps extends Pick<DeliveriesProps, 'endpoint' | 'hasAddr
 function DeliveryTable({ deliveries, endpoint, hasAddresses }: DeliveryTableProps): VNode {
   return (
     <Table
-      label="Deliveries"
+      label={t.deliveries()}
       columns={[
-        'Event',
-        ...(hasAddresses === true ? ['Address'] : []),
-        'Status',
-        'Last response',
-        'Attempts',
-        'Duration',
-        'Created (UTC)',
+        t.event(),
+        ...(hasAddresses === true ? [t.address()] : []),
+        shared.status(),
+        t.lastResponse(),
+        t.attempts(),
+        shared.duration(),
+        shared.created(),
       ]}
-      numeric={['Attempts', 'Duration']}
+      numeric={[t.attempts(), shared.duration()]}
       hasRowHeadings
       rows={deliveries.map((delivery) => [
         <a href={buildDeliveryPath(endpoint, delivery.uuid)}>{delivery.type}</a>,

@@ -12,13 +12,15 @@ import { Form } from '../../../web/components/form.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { Time } from '../../../web/components/time.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { DeliveryTag, formatDuration } from './deliveries.tsx';
 import { describeResult } from './describeResult.ts';
 import { buildDeliveryPath, buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
+import { DELIVERIES as t } from './deliveryTexts.ts';
 import { renderWebhooksPage } from './view.tsx';
 
 const OUTCOMES = {
-  sent: ['Delivery started again', 'The event is sent again. Reload the page to see the result.'],
+  sent: [t.startedAgain, t.startedAgainSentence],
 } as const satisfies Outcomes;
 
 /** Renders the page of a delivery: what was sent, and how the receiver responded. @throws ServiceError not_found */
@@ -30,32 +32,30 @@ async function renderDeliveryPage(ctx: Context, flash: PageProblem = {}, status 
     <>
       <section class="card stack" aria-labelledby="delivery">
         <h2 id="delivery">
-          Delivery <DeliveryTag delivery={delivery} />
+          {t.delivery()} <DeliveryTag delivery={delivery} />
         </h2>
         <Facts delivery={delivery} />
         {delivery.status === 'pending' ? null : endpoint.disabled_at === null ? (
           <Form action={path} token={createCsrfToken(ctx)}>
-            <button type="submit">Send again</button>
+            <button type="submit">{t.sendAgain()}</button>
           </Form>
         ) : (
-          <p class="quiet">To send it again, enable the endpoint.</p>
+          <p class="quiet">{t.enableToSend()}</p>
         )}
       </section>
       <section class="card" aria-labelledby="body">
-        <h2 id="body">Request body</h2>
-        <CopyText id="body-text" text={delivery.body} label="the request body" />
+        <h2 id="body">{t.requestBody()}</h2>
+        <CopyText id="body-text" text={delivery.body} label={t.theRequestBody()} />
       </section>
       <section class="card" aria-labelledby="attempts">
-        <h2 id="attempts">Attempts</h2>
-        {delivery.attempt_log.length === 0 ? <p>No attempts yet.</p> : null}
+        <h2 id="attempts">{t.attempts()}</h2>
+        {delivery.attempt_log.length === 0 ? <p>{t.noAttempts()}</p> : null}
         {delivery.attempt_log.toReversed().map((attempt, index) => (
           <Attempt attempt={attempt} eventUuid={delivery.event_uuid} isOpen={index === 0} />
         ))}
       </section>
       <p>
-        <a href={endpoint.url === null ? DEFAULT_ENDPOINT_PATH : buildEndpointPath(endpoint.uuid)}>
-          Back to the deliveries
-        </a>
+        <a href={endpoint.url === null ? DEFAULT_ENDPOINT_PATH : buildEndpointPath(endpoint.uuid)}>{t.back()}</a>
       </p>
     </>
   );
@@ -71,23 +71,23 @@ const parsePath = (ctx: Context) => [parseUuidParam(ctx), parseUuidParam(ctx, 'd
 function Facts({ delivery }: { delivery: DeliveryDetails }): VNode {
   return (
     <dl>
-      <dt>Address</dt>
+      <dt>{t.address()}</dt>
       <dd>{delivery.url}</dd>
-      <dt>Attempts</dt>
+      <dt>{t.attempts()}</dt>
       <dd>{formatNumber(delivery.attempts)}</dd>
       {delivery.next_attempt_at === null ? null : (
         <>
-          <dt>Next attempt (UTC)</dt>
+          <dt>{t.nextAttempt()}</dt>
           <dd>
             <Time at={delivery.next_attempt_at} />
           </dd>
         </>
       )}
-      <dt>Created (UTC)</dt>
+      <dt>{shared.created()}</dt>
       <dd>
         <Time at={delivery.created_at} />
       </dd>
-      <dt>Message</dt>
+      <dt>{t.message()}</dt>
       <dd>
         <code>msg_{delivery.event_uuid}</code>
       </dd>
@@ -107,11 +107,15 @@ function Attempt({ attempt, eventUuid, isOpen }: AttemptProps): VNode {
   return (
     <details open={isOpen}>
       <summary>
-        <Time at={sentAt} hasSeconds />: {describeResult(attempt)}, {formatDuration(attempt.duration_ms)}
+        {t.attempt({
+          time: () => <Time at={sentAt} hasSeconds />,
+          result: describeResult(attempt),
+          duration: formatDuration(attempt.duration_ms),
+        })}
       </summary>
       {attempt.signature === null ? null : (
         <>
-          <h3>Request headers</h3>
+          <h3>{t.requestHeaders()}</h3>
           <code class="secret">
             {`content-type: application/json\nwebhook-id: ${id}\nwebhook-timestamp: ${timestamp}\nwebhook-signature: ${attempt.signature}`}
           </code>
@@ -119,7 +123,7 @@ function Attempt({ attempt, eventUuid, isOpen }: AttemptProps): VNode {
       )}
       {attempt.status === null ? null : (
         <>
-          <h3>Response body</h3>
+          <h3>{t.responseBody()}</h3>
           <ResponseBody attempt={attempt} />
         </>
       )}
@@ -132,11 +136,11 @@ function ResponseBody({
 }: {
   attempt: DeliveryAttempt;
 }) {
-  if (text === null) return <p class="quiet">{isBinary ? 'Not shown: it is not text.' : 'Empty.'}</p>;
+  if (text === null) return <p class="quiet">{isBinary ? t.notText() : t.empty()}</p>;
   return (
     <>
       <code class="secret">{text}</code>
-      <p class="hint">At most the first 1 KB is stored.</p>
+      <p class="hint">{t.stored()}</p>
     </>
   );
 }

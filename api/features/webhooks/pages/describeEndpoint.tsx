@@ -2,6 +2,8 @@ import type { VNode } from 'preact';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import { truncateText } from '../../generations/pages/generationParts.tsx';
+import { DISABLED_REASONS, ENDPOINT } from './endpointTexts.ts';
+import { t } from './texts.ts';
 
 const NAME_CHARACTERS = 60;
 /** URLs are cut in lists, so that a page of long ones stays small. */
@@ -18,29 +20,20 @@ export function shortenUrl(url: string | null): string {
 }
 
 export function EndpointTag({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
-  if (endpoint.disabled_at !== null) return <span class="tag off">Disabled</span>;
-  if (endpoint.failing_since !== null) return <span class="tag warn">Failing</span>;
-  return <span class="tag">Enabled</span>;
+  if (endpoint.disabled_at !== null) return <span class="tag off">{ENDPOINT.disabled()}</span>;
+  if (endpoint.failing_since !== null) return <span class="tag warn">{ENDPOINT.failing()}</span>;
+  return <span class="tag">{ENDPOINT.enabled()}</span>;
 }
-
-/** Reasons for which an endpoint is disabled, and what to do. */
-const DISABLED_REASONS = {
-  owner:
-    'You disabled this endpoint, or support did when it revoked all access to the account. It receives no events until you enable it.',
-  gone: 'Your server responded with 410 (Gone), which disables an endpoint. Correct the address or the server, then enable the endpoint.',
-  failing:
-    'All deliveries of five days failed. Repair your server, enable the endpoint, and send again what it missed, from the list of deliveries.',
-} as const;
 
 /** Describes why an endpoint receives nothing, and what to do. Null if nothing is wrong. */
 export function describeProblem({ disabled_at, disabled_reason, failing_since }: WebhookEndpoint): string | null {
   if (disabled_at !== null && disabled_reason !== null)
-    return `${DISABLED_REASONS[disabled_reason]} Disabled on ${formatDateTime(disabled_at)} (UTC).`;
+    return DISABLED_REASONS[disabled_reason]({ time: formatDateTime(disabled_at) });
   if (failing_since === null) return null;
-  return `All attempts since ${formatDateTime(failing_since)} (UTC) have failed. Deliveries are retried one at a time. After five days without a success the endpoint is disabled.`;
+  return ENDPOINT.failingSince({ time: formatDateTime(failing_since) });
 }
 
 /** Describes the types of events that an endpoint receives. */
 export function describeTypes({ events }: WebhookEndpoint): string {
-  return events === null ? 'all events' : events.join(', ');
+  return events === null ? t.allEvents() : events.join(', ');
 }

@@ -17,12 +17,14 @@ import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { UpdateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { parseShownDeliveries } from './deliveries.tsx';
 import { getEndpointName } from './describeEndpoint.tsx';
 import { describeRotation } from './describeRotation.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { type EndpointOutcome, renderEndpointPage } from './endpointPage.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
+import { ENDPOINT } from './endpointTexts.ts';
 import { renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(UpdateWebhookRequest);
@@ -69,8 +71,8 @@ export const rotateEndpointSecret = defineAccountAction({
   withErrors: withEndpointErrors,
   describe: async (ctx, { accountId }) => {
     const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
-    const name = `the secret of “${getEndpointName(endpoint)}”`;
-    return describeRotation(name, buildEndpointPath(endpoint.uuid), endpoint.previous_until);
+    const question = ENDPOINT.rotateQuestion({ name: getEndpointName(endpoint) });
+    return describeRotation(question, buildEndpointPath(endpoint.uuid), endpoint.previous_until);
   },
   perform: async (ctx, caller) => {
     const uuid = parseUuidParam(ctx);
@@ -93,17 +95,14 @@ export const deleteWebhookEndpoint = defineAccountAction({
   describe: async (ctx, { accountId }) => {
     const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
     return {
-      question: `Delete the endpoint “${getEndpointName(endpoint)}”?`,
+      question: ENDPOINT.deleteQuestion({ name: getEndpointName(endpoint) }),
       consequences: (
         <>
           <p>{endpoint.url}</p>
-          <p>
-            It receives no events any more. Pending deliveries are dropped, and the list of its deliveries is deleted.
-            This cannot be undone. To pause it, disable it instead.
-          </p>
+          <p>{ENDPOINT.deleteEffect()}</p>
         </>
       ),
-      button: 'Delete',
+      button: shared.delete(),
       returnPath: buildEndpointPath(endpoint.uuid),
     };
   },

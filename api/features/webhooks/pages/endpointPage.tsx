@@ -9,21 +9,21 @@ import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { Time } from '../../../web/components/time.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { describeProblem, EndpointTag, getEndpointName } from './describeEndpoint.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { NewSecretNotice, PreviousKeysNote, PublicKey } from './keys.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
+import { ENDPOINT } from './endpointTexts.ts';
+import { t } from './texts.ts';
 
 const OUTCOMES = {
-  saved: ['Webhook saved', 'The endpoint is saved.'],
-  enabled: ['Webhook enabled', 'The endpoint is enabled. It receives the events from now on.'],
-  disabled: [
-    'Webhook disabled',
-    'The endpoint is disabled. Pending deliveries have failed; send them again once you have enabled it.',
-  ],
-  tested: ['Test event sent', 'A test event is on its way. Reload the page to see its delivery.'],
+  saved: [ENDPOINT.wasSaved, ENDPOINT.wasSavedSentence],
+  enabled: [ENDPOINT.wasEnabled, ENDPOINT.wasEnabledSentence],
+  disabled: [ENDPOINT.wasDisabled, ENDPOINT.wasDisabledSentence],
+  tested: [ENDPOINT.testSent, ENDPOINT.testSentSentence],
 } as const satisfies Outcomes;
 export type EndpointOutcome = keyof typeof OUTCOMES;
 
@@ -46,25 +46,27 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
   const entered = problem.problem === undefined ? undefined : endpointForm.keep(ctx.state.form);
   const children = (
     <>
-      {newSecret === undefined ? null : <NewSecretNotice sentence="Secret rotated." secret={newSecret} />}
+      {newSecret === undefined ? null : (
+        <NewSecretNotice sentence={ENDPOINT.secretRotatedSentence()} secret={newSecret} />
+      )}
       <StateSection endpoint={endpoint} csrfToken={csrfToken} />
       <section class="card" aria-labelledby="settings">
-        <h2 id="settings">Settings</h2>
+        <h2 id="settings">{ENDPOINT.settings()}</h2>
         <Form action={path} token={csrfToken}>
           <input type="hidden" name="action" value="save" />
           <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />
           <button type="submit" class="main">
-            Save
+            {shared.save()}
           </button>
         </Form>
       </section>
       <DeliveriesSection list={list} filter={deliveries} path={path} endpoint={endpoint.uuid} />
       <p>
-        <a href={WEBHOOKS_PATH}>Back to the webhooks</a>
+        <a href={WEBHOOKS_PATH}>{t.back()}</a>
       </p>
     </>
   );
-  const title = newSecret === undefined ? undefined : 'Secret rotated';
+  const title = newSecret === undefined ? undefined : ENDPOINT.secretRotated();
   await sendAccountAreaPage(
     ctx,
     { current: WEBHOOKS_PATH, heading: name, outcomes: OUTCOMES, ...problem, title, children },
@@ -79,13 +81,13 @@ function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrf
   return (
     <section class="card stack" aria-labelledby="endpoint">
       <h2 id="endpoint">
-        Endpoint <EndpointTag endpoint={endpoint} />
+        {ENDPOINT.endpoint()} <EndpointTag endpoint={endpoint} />
       </h2>
       {problem === null ? null : <p class="note">{problem}</p>}
       <dl>
         <dt>URL</dt>
         <dd>{endpoint.url}</dd>
-        <dt>Created (UTC)</dt>
+        <dt>{shared.created()}</dt>
         <dd>
           <Time at={endpoint.created_at} />
         </dd>
@@ -97,17 +99,17 @@ function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrf
       <PublicKey text={endpoint.public_key} />
       <PreviousKeysNote endpoint={endpoint} />
       <div class="buttons">
-        {isEnabled ? <ActionForm path={path} action="test" label="Send test event" csrfToken={csrfToken} /> : null}
+        {isEnabled ? <ActionForm path={path} action="test" label={ENDPOINT.sendTest()} csrfToken={csrfToken} /> : null}
         {isEnabled ? (
-          <ActionForm path={path} action="disable" label="Disable" csrfToken={csrfToken} />
+          <ActionForm path={path} action="disable" label={ENDPOINT.disable()} csrfToken={csrfToken} />
         ) : (
-          <ActionForm path={path} action="enable" label="Enable" csrfToken={csrfToken} />
+          <ActionForm path={path} action="enable" label={ENDPOINT.enable()} csrfToken={csrfToken} />
         )}
         <a class="button slight" href={`${path}rotate/`}>
-          Rotate secret
+          {ENDPOINT.rotateSecret()}
         </a>
         <a class="button slight danger" href={`${path}delete/`}>
-          Delete
+          {shared.delete()}
         </a>
       </div>
     </section>

@@ -13,6 +13,7 @@ import { parseShownDeliveries } from './deliveries.tsx';
 import { describeRotation } from './describeRotation.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
+import { ENDPOINT } from './endpointTexts.ts';
 import { type NewEndpoint, renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(CreateWebhookRequest);
@@ -45,19 +46,19 @@ export const showDefaultPage = withDefaultErrors(async (ctx) => {
 
 /** Shows the secret of the default endpoint. */
 export const showDefaultSecret = withDefaultErrors(async (ctx) => {
-  await renderDefaultPage(ctx, { shownSecret: ['Default secret', 'The default secret of your account:'] });
+  await renderDefaultPage(ctx, { shownSecret: [ENDPOINT.defaultSecret(), ENDPOINT.defaultSecretSentence()] });
 });
 
 export const rotateDefault = defineAccountAction({
   withErrors: withDefaultErrors,
-  describe: () => describeRotation('the default secret', DEFAULT_ENDPOINT_PATH),
+  describe: () => describeRotation(ENDPOINT.rotateDefaultQuestion(), DEFAULT_ENDPOINT_PATH),
   perform: async (ctx, caller) => {
     // A second rotation would end the signatures of the secret in use.
     await executeFormOnce(ctx, 'account.webhook.rotate', {}, async () => {
       await rotateDefaultSecret(caller, caller.accountId, getRequestOrigin(ctx));
       return {};
     });
-    await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });
+    await renderDefaultPage(ctx, { shownSecret: [ENDPOINT.secretRotated(), ENDPOINT.newDefaultSecret()] });
     return undefined;
   },
 });

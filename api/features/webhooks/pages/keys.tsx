@@ -4,10 +4,11 @@ import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { ENDPOINT as t } from './endpointTexts.ts';
 
 interface NewSecretNoticeProps {
-  /** The action that created the secret. */
-  sentence: string;
+  /** Names the action that created the secret. */
+  sentence: ComponentChildren;
   secret: string;
   children?: ComponentChildren;
 }
@@ -16,8 +17,8 @@ interface NewSecretNoticeProps {
 export function NewSecretNotice({ sentence, secret, children }: NewSecretNoticeProps): VNode {
   return (
     <Notice kind="good">
-      <strong>{sentence}</strong> Copy its secret now. It will not be shown again.
-      <CopyText id="new-secret" text={secret} label="the secret" />
+      {sentence}
+      <CopyText id="new-secret" text={secret} label={t.theSecret()} />
       {children}
     </Notice>
   );
@@ -27,11 +28,9 @@ export function NewSecretNotice({ sentence, secret, children }: NewSecretNoticeP
 export function PublicKey({ text }: { text: string }): VNode {
   return (
     <>
-      <h3>Public key</h3>
-      <CopyText id="public-key" text={text} label="the public key" />
-      <p class="hint">
-        Verifies signatures of version <code>v1a</code>. It is not secret.
-      </p>
+      <h3>{t.publicKey()}</h3>
+      <CopyText id="public-key" text={text} label={t.thePublicKey()} />
+      <p class="hint">{t.publicKeyHint()}</p>
     </>
   );
 }
@@ -39,5 +38,5 @@ export function PublicKey({ text }: { text: string }): VNode {
 /** Note after a rotation, while the previous keys sign as well. */
 export function PreviousKeysNote({ endpoint: { previous_until } }: { endpoint: WebhookEndpoint }): VNode | null {
   if (previous_until === null || previous_until <= now()) return null;
-  return <p>The previous secret and public key sign as well until {formatDateTime(previous_until)} (UTC).</p>;
+  return <p>{t.previousKeys({ time: formatDateTime(previous_until) })}</p>;
 }

@@ -4,17 +4,18 @@ import { formatDateTime } from '../../../web/components/formatTime.ts';
 import type { AreaNotice } from '../../../web/navigation.ts';
 import { getEndpointName } from './describeEndpoint.tsx';
 import { buildEndpointPath } from './paths.ts';
+import { t } from './texts.ts';
 
 /** Finds the webhook endpoint that has failed longest. */
 export async function findFailingEndpoint(account: Account): Promise<AreaNotice | null> {
   const endpoint = await findEndpoint(account.id);
   if (endpoint === undefined) return null;
   const { disabled_at: disabledAt, failing_since: failingSince } = endpoint;
-  const since = `${formatDateTime(disabledAt ?? failingSince ?? endpoint.updated_at)} (UTC)`;
-  const trouble = disabledAt === null ? `has failed since ${since}` : `failed, and was disabled on ${since}`;
+  const time = formatDateTime(disabledAt ?? failingSince ?? endpoint.updated_at);
+  const describe = disabledAt === null ? t.failingSince : t.disabledOn;
   return {
     kind: 'warn',
-    text: `The webhook endpoint ${getEndpointName(endpoint)} ${trouble}.`,
-    action: { label: 'Show the endpoint', href: buildEndpointPath(endpoint.uuid) },
+    text: describe({ name: getEndpointName(endpoint), time }),
+    action: { label: t.showEndpoint(), href: buildEndpointPath(endpoint.uuid) },
   };
 }

@@ -8,13 +8,15 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
+import { t as names } from '../../texts.ts';
 import { describeProblem, describeTypes, EndpointTag, getEndpointName, shortenUrl } from './describeEndpoint.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { NewSecretNotice } from './keys.tsx';
 import { buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
+import { t } from './texts.ts';
 
 const OUTCOMES = {
-  deleted: ['Webhook deleted', 'The endpoint and its deliveries are deleted.'],
+  deleted: [t.deleted, t.deletedSentence],
 } as const satisfies Outcomes;
 
 /** A created endpoint with its secret. */
@@ -36,9 +38,9 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
   const children = (
     <>
       {created === undefined ? null : (
-        <NewSecretNotice sentence="Endpoint added." secret={created.secret}>
+        <NewSecretNotice sentence={t.addedSentence()} secret={created.secret}>
           <p>
-            <a href={buildEndpointPath(created.uuid)}>Send a test event from its page</a>
+            <a href={buildEndpointPath(created.uuid)}>{t.sendFirstTest()}</a>
           </p>
         </NewSecretNotice>
       )}
@@ -48,10 +50,10 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
     </>
   );
   // The notice above says it.
-  const title = created === undefined ? undefined : 'Webhook endpoint added';
+  const title = created === undefined ? undefined : t.added();
   await sendAccountAreaPage(
     ctx,
-    { current: WEBHOOKS_PATH, heading: 'Webhooks', outcomes: OUTCOMES, ...problem, title, children },
+    { current: WEBHOOKS_PATH, heading: names.webhooks(), outcomes: OUTCOMES, ...problem, title, children },
     status,
   );
 }
@@ -59,12 +61,11 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
 function EndpointsSection({ endpoints }: { endpoints: WebhookEndpoint[] }): VNode {
   return (
     <section class="card" aria-labelledby="endpoints">
-      <h2 id="endpoints">Endpoints</h2>
+      <h2 id="endpoints">{t.endpoints()}</h2>
       <p class="quiet">
         {endpoints.length === 0
-          ? 'No endpoints yet. Add the address of your server below, and it receives a signed message when a generation ends or your credits run low. '
-          : `Your servers that receive events: ${endpoints.length} of at most ${WEBHOOK_ENDPOINTS_MAX}. `}
-        <a href="/api/docs/">API reference</a>
+          ? t.noEndpoints({ link: '/api/docs/' })
+          : t.endpointCount({ count: endpoints.length, max: WEBHOOK_ENDPOINTS_MAX, link: '/api/docs/' })}
       </p>
       {endpoints.length === 0 ? null : (
         <ul class="rows">
@@ -89,12 +90,12 @@ function EndpointRow({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
         <span class="quiet small">
           {shortenUrl(endpoint.url)}
           <br />
-          Receives {describeTypes(endpoint)}
+          {t.receives({ types: describeTypes(endpoint) })}
         </span>
         {problem === null ? null : <p class="small">{problem}</p>}
       </div>
-      <a class="button slight" href={buildEndpointPath(endpoint.uuid)} aria-label={`Manage ${name}`}>
-        Manage
+      <a class="button slight" href={buildEndpointPath(endpoint.uuid)} aria-label={t.manageEndpoint({ name })}>
+        {t.manage()}
       </a>
     </li>
   );
@@ -104,17 +105,14 @@ function EndpointRow({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
 function SingleGenerationsSection({ isUsed }: { isUsed: boolean }): VNode {
   return (
     <details class="card" open={isUsed}>
-      <summary>Events of single generations</summary>
-      <p>
-        A generation that you create with <code>webhook_url</code> sends its end to that address, without an endpoint.
-        These messages are signed with the default secret of your account.
-      </p>
+      <summary>{t.singleGenerations()}</summary>
+      <p>{t.singleGenerationsLead()}</p>
       <div class="buttons">
         <a class="button" href={DEFAULT_ENDPOINT_PATH}>
-          Default secret and deliveries
+          {t.defaultSecretAndDeliveries()}
         </a>
         <a class="button" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
-          Rotate default secret
+          {t.rotateDefault()}
         </a>
       </div>
     </details>
@@ -131,15 +129,15 @@ interface AddSectionProps {
 function AddSection({ count, values, csrfToken }: AddSectionProps): VNode {
   return (
     <section class="card" aria-labelledby="add-endpoint">
-      <h2 id="add-endpoint">Add an endpoint</h2>
+      <h2 id="add-endpoint">{t.addEndpointHeading()}</h2>
       {count >= WEBHOOK_ENDPOINTS_MAX ? (
-        <p>Your account has {WEBHOOK_ENDPOINTS_MAX} endpoints, the maximum. Delete one to add another.</p>
+        <p>{t.tooManyEndpoints({ max: WEBHOOK_ENDPOINTS_MAX })}</p>
       ) : (
         <Form action={WEBHOOKS_PATH} token={csrfToken}>
           <input type="hidden" name="request" value={randomUUID()} />
           <endpointForm.Fields values={values} />
           <button type="submit" class="main">
-            Add endpoint
+            {t.addEndpoint()}
           </button>
         </Form>
       )}
