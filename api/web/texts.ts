@@ -146,7 +146,6 @@ export const t = defineTexts({
   cancel: { en: 'Cancel', de: 'Abbrechen', fr: 'Annuler', es: 'Cancelar', ja: 'キャンセル', 'zh-CN': '取消' },
   save: { en: 'Save', de: 'Speichern', fr: 'Enregistrer', es: 'Guardar', ja: '保存', 'zh-CN': '保存' },
   delete: { en: 'Delete', de: 'Löschen', fr: 'Supprimer', es: 'Eliminar', ja: '削除', 'zh-CN': '删除' },
-  status: { en: 'Status', de: 'Status', fr: 'État', es: 'Estado', ja: 'ステータス', 'zh-CN': '状态' },
   duration: { en: 'Duration', de: 'Dauer', fr: 'Durée', es: 'Duración', ja: '所要時間', 'zh-CN': '耗时' },
   created: {
     en: 'Created (UTC)',
