@@ -23,7 +23,7 @@ const listDownloads = perService((): ReadonlyMap<string, Download> => {
     names.flatMap((name) => {
       const content = readFileSync(new URL(name, FOLDER));
       const download = { content, etag: createHash('sha256').update(content).digest('hex').slice(0, 32) };
-      return [name, name.replace(/-\d[^-]*\.tgz$/, '.tgz')].map((one) => [one, download] as const);
+      return [name, name.replace(/-\d[^-]*\.(tgz|tar\.gz)$/, '.$1')].map((one) => [one, download] as const);
     }),
   );
 });

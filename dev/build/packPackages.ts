@@ -1,4 +1,5 @@
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { type ProgramOptions, runProgram } from '../local/environment/program.ts';
@@ -7,7 +8,7 @@ import { type ProgramOptions, runProgram } from '../local/environment/program.ts
 const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
 
 /**
- * Builds the packages for customers and packs them as npm would publish them. Needs no network.
+ * Builds the packages for customers and packs them as they would be published. Needs no network.
  * @param root of the sources.
  * @param folder receives the tarballs.
  * @throws Error if a source does not compile.
@@ -33,6 +34,23 @@ export async function packPackages(root: string, folder: string): Promise<void> 
   const isWindows = process.platform === 'win32';
   const args = ['pack', '--silent', '--workspaces', '--ignore-scripts', '--pack-destination', folder];
   await run({ file: isWindows ? 'npm.cmd' : 'npm', args, cwd: root, usesShell: isWindows });
+  await packPythonClient(root, folder);
+}
+
+/** Packs the sources of the Python client, which pip builds where it installs them. */
+async function packPythonClient(root: string, folder: string): Promise<void> {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  const name = `genmeter-${version}`;
+  const staging = mkdtempSync(join(tmpdir(), 'genmeter-python-'));
+  try {
+    const isSource = (path: string) => !/__pycache__|\.egg-info/.test(path);
+    for (const part of ['pyproject.toml', 'README.md', 'src'])
+      cpSync(join(root, 'packages/python', part), join(staging, name, part), { recursive: true, filter: isSource });
+    writeFileSync(join(staging, name, 'PKG-INFO'), `Metadata-Version: 2.1\nName: genmeter\nVersion: ${version}\n`);
+    await run({ file: 'tar', args: ['-czf', join(folder, `${name}.tar.gz`), '-C', staging, name], cwd: root });
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
 }
 
 async function run(options: Omit<ProgramOptions, 'name' | 'env'>): Promise<void> {

@@ -86,12 +86,12 @@ describe('the Python client', function () {
     const args = ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))'];
     const found = await runProgram({ file: 'python3', args }).catch(() => null);
     if (found?.status !== 0) return skip(this, 'python3 of version 3.9 or newer is not on the PATH');
-    // pip builds in the folder of the sources.
     cpSync(PACKAGE, join(folder, 'source'), { recursive: true });
-    const pip = await python(['-m', 'pip', 'install', '--quiet', '--target', 'installed', './source']);
-    notInstalled = pip.status === 0 ? undefined : pip.err;
     for (const [name, program] of PROGRAMS) writeFileSync(join(folder, name), program);
     service = await startTestService();
+    const address = `${service.baseUrl}/downloads/genmeter.tar.gz`;
+    const pip = await python(['-m', 'pip', 'install', '--quiet', '--target', 'installed', address]);
+    notInstalled = pip.status === 0 ? undefined : pip.err;
     customer = await service.createCustomer('studio');
   });
   after(async () => {
