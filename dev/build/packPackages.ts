@@ -37,15 +37,19 @@ export async function packPackages(root: string, folder: string): Promise<void> 
   await packPythonClient(root, folder);
 }
 
+const isPythonSource = (path: string): boolean => !/__pycache__|\.egg-info/.test(path);
+
 /** Packs the sources of the Python client, which pip builds where it installs them. */
 async function packPythonClient(root: string, folder: string): Promise<void> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   const name = `genmeter-${version}`;
   const staging = mkdtempSync(join(tmpdir(), 'genmeter-python-'));
   try {
-    const isSource = (path: string) => !/__pycache__|\.egg-info/.test(path);
     for (const part of ['pyproject.toml', 'README.md', 'src'])
-      cpSync(join(root, 'packages/python', part), join(staging, name, part), { recursive: true, filter: isSource });
+      cpSync(join(root, 'packages/python', part), join(staging, name, part), {
+        recursive: true,
+        filter: isPythonSource,
+      });
     writeFileSync(join(staging, name, 'PKG-INFO'), `Metadata-Version: 2.1\nName: genmeter\nVersion: ${version}\n`);
     await run({ file: 'tar', args: ['-czf', join(folder, `${name}.tar.gz`), '-C', staging, name], cwd: root });
   } finally {
