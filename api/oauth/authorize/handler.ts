@@ -14,6 +14,7 @@ import { seeOther } from '../../pipeline/redirect.ts';
 import { parseParameters } from '../parameters.ts';
 import { limitForm } from '../../web/components/spendingLimit.tsx';
 import { DELETION_PATH } from '../../features/privacy/pages/deletion/paths.ts';
+import { withRejectedForm } from '../../web/rejectedForm.ts';
 import { sendConsentPage } from './pages.tsx';
 import {
   redirectToSignInFirst,
@@ -114,8 +115,9 @@ async function approve(ctx: Context, request: AuthorizationRequest): Promise<voi
     ({ limit } = limitForm.read(form));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const rejected = { problem: error.message, values: form };
-    return sendConsentPage(ctx, { ...(await loadConsentPage(ctx, request)), rejected });
+    const page = { ...(await loadConsentPage(ctx, request)), problem: error.message };
+    const rejection = { path: ctx.path, form, field: error.field, message: error.message };
+    return withRejectedForm(rejection, () => sendConsentPage(ctx, page));
   }
   const approvedRequest = {
     accountId,

@@ -22,15 +22,15 @@ interface ConsentPageProps {
   account: Account;
   /** Spending limit that the page preselects. */
   offered: OfferedLimit;
-  /** Message about a spending limit that was not accepted, and what the user entered. */
-  rejected?: { problem: string; values: URLSearchParams };
+  /** Message about a spending limit that was not accepted. */
+  problem?: string;
 }
 
 /**
  * Sends the consent page: the client's name, the redirect target, the account, the requested scopes, and the spending
  * limit of a client that may spend.
  */
-export function sendConsentPage(ctx: Context, { request, account, offered, rejected }: ConsentPageProps): void {
+export function sendConsentPage(ctx: Context, { request, account, offered, problem }: ConsentPageProps): void {
   const { client, redirectUri, resource, scopes } = request;
   const texts = resource === 'api' ? API_SCOPE_TEXTS : SCOPE_TEXTS;
   const { email, balance } = account;
@@ -39,7 +39,7 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
   const body = (
     <div class="card">
       <h1>{t.connectQuestion({ client: client.name })}</h1>
-      {rejected === undefined ? null : <Notice kind="bad">{rejected.problem}</Notice>}
+      {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
       <Publisher client={client} redirectUri={redirectUri} />
       <p>{t.asks({ brand: getBrand().name, email })}</p>
       <ul class="plain">
@@ -54,9 +54,8 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
       <Form action={here} token={createCsrfToken(ctx)}>
         {scopes.includes('svc:write') ? (
           <limitForm.Fields
-            values={rejected?.values ?? limitForm.write({ limit: offered.limit })}
+            values={limitForm.write({ limit: offered.limit })}
             hints={{ limit: describeLimitHint(offered.current, balance) }}
-            isInvalid={rejected !== undefined}
           />
         ) : null}
         <div class="buttons even">
@@ -77,8 +76,8 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
     </div>
   );
   const heading = t.connect({ client: client.name });
-  const title = rejected === undefined ? heading : shared.errorTitle({ heading });
-  sendPage(ctx, { title, body, isNarrow: true }, rejected === undefined ? 200 : 400);
+  const title = problem === undefined ? heading : shared.errorTitle({ heading });
+  sendPage(ctx, { title, body, isNarrow: true }, problem === undefined ? 200 : 400);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { getActivePlan } from '../../../shared/domain/credits/entitlement.ts';
 import { hasPermission, type StaffPermission, type StaffRole } from '../../../shared/spec/staff.ts';
@@ -16,7 +17,7 @@ import {
 } from '../navigation.ts';
 import { t } from '../texts.ts';
 import type { AreaNavigationProps } from './areaNavigation.tsx';
-import { Notice } from './form.tsx';
+import { FIELD_ERROR_ID, Notice } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { sendPage } from './layout.tsx';
 
@@ -91,7 +92,7 @@ function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: 
   const outcome = problem === undefined ? (page.outcome ?? findOutcome(outcomes, consumeOutcome(ctx))) : undefined;
   const body = (
     <>
-      {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
+      {problem === undefined ? null : <Problem problem={problem}>{children}</Problem>}
       {outcome === undefined ? null : <Notice kind="good">{resolve(outcome[1])}</Notice>}
       {area.notices.map((notice) => (
         <Warning {...notice} />
@@ -103,6 +104,12 @@ function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: 
   const navigation = { ...area.navigation, current, csrfToken: createCsrfToken(ctx) };
   const { corner, hasScript } = area;
   sendPage(ctx, { title, body, heading, hasMedia, navigation, corner, hasScript }, status);
+}
+
+/** Says why a form was not accepted, with a link to the field that is the reason if the content of the page has it. */
+function Problem({ problem, children }: { problem: ComponentChildren; children: ComponentChildren }): VNode {
+  const hasField = renderToString(<>{children}</>).includes(` id="${FIELD_ERROR_ID}"`);
+  return <Notice kind="bad">{hasField ? <a href={`#${FIELD_ERROR_ID}`}>{problem}</a> : problem}</Notice>;
 }
 
 function Balance({ credits, hasPlan }: { credits: number; hasPlan: boolean }): VNode {

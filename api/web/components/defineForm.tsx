@@ -14,7 +14,6 @@ export interface ShownField {
   values: URLSearchParams;
   /** Hint in place of that of the definition. */
   hint: ComponentChildren;
-  isInvalid: boolean;
   constraints: Constraints;
 }
 
@@ -47,8 +46,6 @@ interface FieldsProps<Name> {
   /** Names of the fields to show. Default: all. */
   only?: readonly Name[];
   hints?: Partial<Record<Name & string, ComponentChildren>>;
-  /** True if what was entered was not accepted. */
-  isInvalid?: boolean;
 }
 
 /**
@@ -68,7 +65,7 @@ export function defineForm<Definitions extends Fields>(
     return { required: schema?.required?.includes(name) === true, maxLength: property?.maxLength };
   };
   return {
-    Fields: ({ values, only = names, hints = {}, isInvalid = false }: FieldsProps<Name>): VNode => (
+    Fields: ({ values, only = names, hints = {} }: FieldsProps<Name>): VNode => (
       <>
         {only.map((name) =>
           find(name).render({
@@ -76,7 +73,6 @@ export function defineForm<Definitions extends Fields>(
             name,
             values,
             hint: (hints as Record<string, ComponentChildren>)[name],
-            isInvalid,
             constraints: getConstraints(name),
           }),
         )}

@@ -1,7 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { FIELD_ERROR_ID, FieldError, useEntered } from './form.tsx';
 
 interface LabelProps {
   id: string;
+  name: string;
   label: string;
   hint?: ComponentChildren;
   /** Shows the hint above the control, as in a row with a button, which is aligned with the controls. */
@@ -11,7 +13,6 @@ interface LabelProps {
 }
 
 interface ControlProps extends LabelProps {
-  name: string;
   value?: string | undefined;
   autocomplete?: string | undefined;
 }
@@ -26,8 +27,19 @@ interface TextFieldProps extends ControlProps {
 
 const getHintId = ({ id, hint }: LabelProps) => (hint === undefined ? undefined : `${id}-hint`);
 
+/** Attributes of a control, with what was entered before if the form was not accepted. */
+function useControl(props: ControlProps) {
+  const { entered, isWrong } = useEntered(props.name);
+  const describedBy = [isWrong ? FIELD_ERROR_ID : undefined, getHintId(props)].filter((id) => id !== undefined);
+  return {
+    value: entered ?? props.value,
+    'aria-invalid': isWrong ? ('true' as const) : undefined,
+    'aria-describedby': describedBy.length === 0 ? undefined : describedBy.join(' '),
+  };
+}
+
 function LabeledField(props: LabelProps & { children: ComponentChildren }): VNode {
-  const { id, label, hint, isHintAbove = false, isApart = false, children } = props;
+  const { id, name, label, hint, isHintAbove = false, isApart = false, children } = props;
   const hintElement =
     hint === undefined ? null : (
       <span class="hint" id={getHintId(props)}>
@@ -37,6 +49,7 @@ function LabeledField(props: LabelProps & { children: ComponentChildren }): VNod
   return (
     <div class={isApart ? 'field apart' : 'field'}>
       <label for={id}>{label}</label>
+      <FieldError name={name} />
       {isHintAbove ? hintElement : null}
       {children}
       {isHintAbove ? null : hintElement}
@@ -47,9 +60,9 @@ function LabeledField(props: LabelProps & { children: ComponentChildren }): VNod
 /** Field of one line. */
 export function TextField(props: TextFieldProps): VNode {
   const { id, label, hint, isHintAbove, isApart, type = 'text', ...attributes } = props;
-  const input = { ...attributes, 'aria-describedby': getHintId(props) };
+  const input = { ...attributes, ...useControl(props) };
   return (
-    <LabeledField {...{ id, label, hint, isHintAbove, isApart }}>
+    <LabeledField {...{ id, name: props.name, label, hint, isHintAbove, isApart }}>
       {type === 'date' ? <input id={id} type="date" {...input} /> : <input id={id} type="text" {...input} />}
     </LabeledField>
   );
@@ -66,18 +79,11 @@ export function DateField({ value = '', ...props }: TextFieldProps): VNode {
 
 /** Field for a list. */
 export function TextArea(props: ControlProps): VNode {
-  const { id, label, hint, isHintAbove, isApart, name, value, autocomplete } = props;
+  const { id, label, hint, isHintAbove, isApart, name, autocomplete } = props;
+  const control = useControl(props);
   return (
-    <LabeledField {...{ id, label, hint, isHintAbove, isApart }}>
-      <textarea
-        id={id}
-        name={name}
-        rows={3}
-        autocomplete={autocomplete}
-        spellcheck={false}
-        aria-describedby={getHintId(props)}
-        value={value}
-      />
+    <LabeledField {...{ id, name, label, hint, isHintAbove, isApart }}>
+      <textarea id={id} name={name} rows={3} autocomplete={autocomplete} spellcheck={false} {...control} />
     </LabeledField>
   );
 }
@@ -87,10 +93,11 @@ export type Options = readonly (readonly [value: string, text: string])[];
 
 /** Choice of one option. */
 export function SelectField(props: ControlProps & { options: Options }): VNode {
-  const { id, label, hint, isHintAbove, isApart, name, value, autocomplete, options } = props;
+  const { id, label, hint, isHintAbove, isApart, name, autocomplete, options } = props;
+  const { value, ...control } = useControl(props);
   return (
-    <LabeledField {...{ id, label, hint, isHintAbove, isApart }}>
-      <select id={id} name={name} autocomplete={autocomplete} aria-describedby={getHintId(props)}>
+    <LabeledField {...{ id, name, label, hint, isHintAbove, isApart }}>
+      <select id={id} name={name} autocomplete={autocomplete} {...control}>
         {options.map(([option, text]) => (
           <option value={option} selected={option === value}>
             {text}

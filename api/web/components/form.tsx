@@ -1,13 +1,40 @@
-import type { ComponentChildren, VNode } from 'preact';
+import { type ComponentChildren, createContext, type VNode } from 'preact';
+import { useContext } from 'preact/hooks';
 import { CSRF_FIELD } from '../../pipeline/csrf.ts';
+import { getRejectedForm, type RejectedForm } from '../rejectedForm.ts';
 
-/** Form with the CSRF token that `requireCsrfToken` checks. `token` comes from `createCsrfToken(ctx)`. */
+const FormContext = createContext<RejectedForm | undefined>(undefined);
+
+/**
+ * Form with the CSRF token that `requireCsrfToken` checks. `token` comes from `createCsrfToken(ctx)`. One that was not
+ * accepted because of a field shows what was entered again, and the message at the field.
+ */
 export function Form(props: { action: string; token: string; children: ComponentChildren; class?: string }): VNode {
   return (
     <form method="post" action={props.action} class={props.class}>
       {props.token === '' ? null : <input type="hidden" name={CSRF_FIELD} value={props.token} />}
-      {props.children}
+      <FormContext.Provider value={getRejectedForm(props.action)}>{props.children}</FormContext.Provider>
     </form>
+  );
+}
+
+/** Id of the message at a field, to which the notice leads. */
+export const FIELD_ERROR_ID = 'field-error';
+
+/** Returns what was entered in a field if the form was not accepted because of a field, and whether it was this one. */
+export function useEntered(name: string): { entered: string | undefined; isWrong: boolean } {
+  const rejected = useContext(FormContext);
+  return { entered: rejected?.form.get(name) ?? undefined, isWrong: rejected?.field === name };
+}
+
+/** Message at the field that is the reason why the form was not accepted. */
+export function FieldError({ name }: { name: string }): VNode | null {
+  const rejected = useContext(FormContext);
+  if (rejected?.field !== name) return null;
+  return (
+    <span class="error" id={FIELD_ERROR_ID} tabIndex={-1}>
+      {rejected.message}
+    </span>
   );
 }
 

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { type Lazy, resolve } from '../../lazy.ts';
 import type { Field } from './defineForm.tsx';
+import { FieldError } from './form.tsx';
 import { DateField, type Options, SelectField, TextArea, TextField } from './fields.tsx';
 
 interface FieldTexts {
@@ -135,6 +136,7 @@ export function choicesField<Item extends string>({
     render: ({ name, values }) => (
       <fieldset class="apart">
         <legend>{resolve(label)}</legend>
+        <FieldError name={name} />
         <div class="choices long">
           <label>
             <input type="checkbox" name={all.name} value="on" checked={values.has(all.name) || !isSent(values, name)} />{' '}
@@ -151,8 +153,8 @@ export function choicesField<Item extends string>({
     read: (form, name) => {
       if (!isSent(form, name)) return undefined;
       const [hasAll, chosen] = [form.has(all.name), form.getAll(name)];
-      if (hasAll && chosen.length > 0) throw new ServiceError('validation_error', errors.both);
-      if (!hasAll && chosen.length === 0) throw new ServiceError('validation_error', errors.none);
+      if (hasAll && chosen.length > 0) throw new ServiceError('validation_error', errors.both, { field: name });
+      if (!hasAll && chosen.length === 0) throw new ServiceError('validation_error', errors.none, { field: name });
       // The parser of the request rejects unknown ones.
       return hasAll ? null : (chosen as Item[]);
     },

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { getErrorStatus } from '../../pipeline/httpError.ts';
+import { withRejectedForm } from '../rejectedForm.ts';
 import { describeError } from './errorPage.tsx';
 
 type RenderProblem = (ctx: Context, flash: { problem: ComponentChildren }, status: number) => Promise<void>;
@@ -20,13 +21,16 @@ export function showErrorsOn(render: RenderProblem, fallback?: ErrorWrapper): Er
       await handler(ctx);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'invalid_api_key') throw error;
-      await render(ctx, { problem: describeError(error.code, toUserMessage(error)) }, getErrorStatus(error));
+      const problem = describeError(error.code, toUserMessage(error));
+      const rejection = { path: ctx.path, form: ctx.state.form, field: error.field, message: problem };
+      await withRejectedForm(rejection, () => render(ctx, { problem }, getErrorStatus(error)));
     }
   };
 }
 
 /** Rewrites a detail for people: drops a leading `field: `, and writes the name of a field as words. */
 function toUserMessage({ message, field = '' }: ServiceError): string {
+  if (!message.startsWith(field)) return message;
   const rest = message.slice(field.length);
   const name = field === 'url' ? 'URL' : field.replaceAll('_', ' ');
   const sentence = rest.startsWith(': ') ? rest.slice(2) : name + rest;

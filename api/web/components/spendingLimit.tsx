@@ -1,3 +1,4 @@
+import type { VNode } from 'preact';
 import type { CreditLimit, SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { SPENDING_LIMIT_MAX_CREDITS } from '../../../shared/spec/limits.ts';
@@ -5,8 +6,11 @@ import type { SpendingPeriod } from '../../../shared/spec/states.ts';
 import { LIMITS, SPENDING as t } from '../spendingTexts.ts';
 import { defineForm, type Field } from './defineForm.tsx';
 import { SelectField } from './fields.tsx';
+import { FIELD_ERROR_ID, FieldError, useEntered } from './form.tsx';
 import { formatNumber } from './formatAmount.ts';
 import { formatDateTime } from './formatTime.ts';
+
+const CREDITS_FIELD = 'limit_credits';
 
 /**
  * Field for a spending limit, with controls for the credits and the period. Empty credits are no limit.
@@ -21,22 +25,14 @@ export function spendingLimitField({
   isApart?: boolean;
 }): Field<CreditLimit | null> {
   return {
-    render: ({ values, hint, isInvalid }) => (
+    render: ({ values, hint }) => (
       <fieldset class={isApart ? 'apart' : undefined}>
         <legend>{t.maySpend()}</legend>
         <div class="inline limit">
           <div class="field">
             <label for="limit-credits">{t.credits()}</label>
-            <input
-              id="limit-credits"
-              type="text"
-              name="limit_credits"
-              inputmode="numeric"
-              autocomplete="off"
-              value={values.get('limit_credits') ?? ''}
-              aria-describedby="limit-hint"
-              aria-invalid={isInvalid ? 'true' : undefined}
-            />
+            <FieldError name={CREDITS_FIELD} />
+            <CreditsInput value={values.get(CREDITS_FIELD) ?? ''} />
           </div>
           <SelectField
             id="limit-period"
@@ -53,10 +49,26 @@ export function spendingLimitField({
     ),
     read: (form) => parseSpendingLimit(form, periods),
     write: (limit) => [
-      ['limit_credits', limit === null ? '' : String(limit.credits)],
+      [CREDITS_FIELD, limit === null ? '' : String(limit.credits)],
       ['limit_period', limit?.period ?? 'day'],
     ],
   };
+}
+
+function CreditsInput({ value }: { value: string }): VNode {
+  const { entered = value, isWrong } = useEntered(CREDITS_FIELD);
+  return (
+    <input
+      id="limit-credits"
+      type="text"
+      name={CREDITS_FIELD}
+      inputmode="numeric"
+      autocomplete="off"
+      value={entered}
+      aria-describedby={isWrong ? `${FIELD_ERROR_ID} limit-hint` : 'limit-hint'}
+      aria-invalid={isWrong ? 'true' : undefined}
+    />
+  );
 }
 
 /** Form for the spending limit of an application. */
@@ -64,18 +76,19 @@ export const limitForm = defineForm({ prefix: 'limit' }, { limit: spendingLimitF
 
 /** @throws ServiceError validation_error */
 function parseSpendingLimit(form: URLSearchParams, periods: readonly SpendingPeriod[]): CreditLimit | null | undefined {
-  const text = form.get('limit_credits')?.trim();
+  const text = form.get(CREDITS_FIELD)?.trim();
   if (text === undefined) return undefined;
   if (text === '') return null;
   const credits = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (credits < 1 || credits > SPENDING_LIMIT_MAX_CREDITS) {
     const detail = `The spending limit must be a whole number of credits from 1 to ${formatNumber(SPENDING_LIMIT_MAX_CREDITS)}, or empty for no limit.`;
-    throw new ServiceError('validation_error', detail);
+    throw new ServiceError('validation_error', detail, { field: CREDITS_FIELD });
   }
   const period = periods.find((offered) => offered === form.get('limit_period'));
   if (period === undefined) {
     const choices = periods.includes('total') ? 'a day, a month or the total' : 'a day or a month';
-    throw new ServiceError('validation_error', `The period of the spending limit must be ${choices}.`);
+    const detail = `The period of the spending limit must be ${choices}.`;
+    throw new ServiceError('validation_error', detail, { field: 'limit_period' });
   }
   return { credits, period };
 }

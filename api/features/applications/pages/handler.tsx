@@ -19,6 +19,7 @@ import { describeError } from '../../../web/components/errorPage.tsx';
 import { describeLastUse } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { limitForm } from '../../../web/components/spendingLimit.tsx';
+import { withRejectedForm } from '../../../web/rejectedForm.ts';
 import { FORMER_LIMIT_FIELD, renderLimitPage } from './limitPage.tsx';
 import { t } from './texts.ts';
 import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
@@ -65,7 +66,9 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
     // After another change the present limit is shown.
     const isCurrent = expected === undefined || expected === formatLimit(current);
     const values = isCurrent ? form : limitForm.write({ limit: current });
-    return renderLimitPage(ctx, { application, current, values, problem: describeError(error.code, error.message) });
+    const problem = describeError(error.code, error.message);
+    const rejection = { path: ctx.path, form, field: error.field, message: problem };
+    return withRejectedForm(rejection, () => renderLimitPage(ctx, { application, current, values, problem }));
   }
   seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
 });

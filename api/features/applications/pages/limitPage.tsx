@@ -31,11 +31,7 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
       <h2 id="limit">{application.clientName}</h2>
       <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`} token={createCsrfToken(ctx)}>
         <input type="hidden" name={FORMER_LIMIT_FIELD} value={formatLimit(current)} />
-        <limitForm.Fields
-          values={values}
-          hints={{ limit: describeLimitHint(current, balance) }}
-          isInvalid={problem !== undefined}
-        />
+        <limitForm.Fields values={values} hints={{ limit: describeLimitHint(current, balance) }} />
         <div class="buttons">
           <button type="submit" class="main">
             {shared.save()}

@@ -65,7 +65,9 @@ export const saveAutoTopup = withBillingErrors(async (ctx) => {
   const form = getForm(ctx);
   const threshold = form.get('threshold') ?? '';
   if (!CREDITS.test(threshold))
-    throw new ServiceError('validation_error', 'The balance for automatic top-ups must be a whole number of credits.');
+    throw new ServiceError('validation_error', 'The balance for automatic top-ups must be a whole number of credits.', {
+      field: 'threshold',
+    });
   const isEnabled = form.has('enabled');
   await updateAutoTopupSettings(requireCaller(ctx).accountId, {
     auto_topup_enabled: isEnabled,
@@ -96,6 +98,7 @@ function readTopupDollars(form: URLSearchParams): string | null {
   throw new ServiceError(
     'validation_error',
     'You chose one amount and entered another. Choose “Other amount” to buy for the amount that you enter.',
+    { field: 'amount' },
   );
 }
 
@@ -106,5 +109,6 @@ function parseTopupCents(dollars: string | null): number {
   throw new ServiceError(
     'validation_error',
     `The amount of a top-up must be between ${formatLocalUsd('en', TOPUP_MIN_CENTS)} and ${formatLocalUsd('en', TOPUP_MAX_CENTS)}.`,
+    { field: 'amount' },
   );
 }

@@ -17,6 +17,7 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TextField } from '../../../web/components/fields.tsx';
+import { getRejectedForm } from '../../../web/rejectedForm.ts';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { Form } from '../../../web/components/form.tsx';
 import { formatRate, formatUsd } from '../../../web/components/formatAmount.ts';
@@ -155,8 +156,11 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
   );
 }
 
+const TOPUP_PATH = '/account/billing/topup/';
+
 function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: string }): VNode {
   const { account, plan, csrfToken } = props;
+  const chosen = getRejectedForm(TOPUP_PATH)?.form.get('preset');
   return (
     <section class="card" aria-labelledby="topup">
       <h2 id="topup">{TOPUP.buyCredits()}</h2>
@@ -164,14 +168,19 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
       {plan === null ? (
         <p>{TOPUP.planFirst()}</p>
       ) : (
-        <Form action="/account/billing/topup/" token={csrfToken}>
+        <Form action={TOPUP_PATH} token={csrfToken}>
           <input type="hidden" name="request" value={randomUUID()} />
           <fieldset>
             <legend>{shared.amount()}</legend>
             <div class="choices">
               {TOPUP_PRESETS.map((dollars, index) => (
                 <label>
-                  <input type="radio" name="preset" value={String(dollars)} checked={index === 0} />
+                  <input
+                    type="radio"
+                    name="preset"
+                    value={String(dollars)}
+                    checked={chosen === String(dollars) || (chosen === undefined && index === 0)}
+                  />
                   <span>
                     {formatUsd(100 * dollars)}
                     <span class="hint">{shared.creditCount({ credits: topupCredits(100 * dollars, plan) })}</span>
@@ -180,7 +189,7 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
                 </label>
               ))}
               <label>
-                <input type="radio" name="preset" value={OTHER_AMOUNT} />
+                <input type="radio" name="preset" value={OTHER_AMOUNT} checked={chosen === OTHER_AMOUNT} />
                 <span>{TOPUP.otherAmount()}</span>
               </label>
             </div>

@@ -9,11 +9,13 @@ import { BarChart, HorizontalBarChart, StackedBarChart } from '../../../../web/c
 import { CopyText } from '../../../../web/components/copyText.tsx';
 import { DateField, SelectField, TextArea, TextField } from '../../../../web/components/fields.tsx';
 import { FilterForm, MatchCount } from '../../../../web/components/filterForm.tsx';
+import { Form } from '../../../../web/components/form.tsx';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Icon, ICON_NAMES } from '../../../../web/components/icon.tsx';
 import { PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { limitForm } from '../../../../web/components/spendingLimit.tsx';
 import { Table } from '../../../../web/components/table.tsx';
+import { withRejectedForm } from '../../../../web/rejectedForm.ts';
 import { Facts, Section } from '../sections.tsx';
 
 const DESIGN_PATH = '/admin/design/';
@@ -44,7 +46,11 @@ export async function showDesign(ctx: Context): Promise<void> {
       ))}
     </>
   );
-  await sendStaffConsolePage(ctx, { current: DESIGN_PATH, heading: 'Design', children });
+  const form = new URLSearchParams({ amount: 'many' });
+  const rejection = { path: DESIGN_PATH, form, field: 'amount', message: 'The amount must be a whole number.' };
+  await withRejectedForm(rejection, () =>
+    sendStaffConsolePage(ctx, { current: DESIGN_PATH, heading: 'Design', children }),
+  );
 }
 
 interface ExampleProps {
@@ -172,7 +178,7 @@ const SECTIONS: readonly DesignSection[] = [
   {
     id: 'fields',
     title: 'Fields',
-    use: 'A label above, a hint below. A field whose value was not accepted keeps what was typed, and the notice at the top says what to do.',
+    use: 'A label above, a hint below. A field whose value was not accepted keeps what was typed and says what to do; the notice at the top links to it.',
     Example: () => (
       <>
         <TextField id="design-text" name="text" label="Text" hint="Such as 50." value="many" />
@@ -188,9 +194,10 @@ const SECTIONS: readonly DesignSection[] = [
           ]}
         />
         <TextArea id="design-list" name="list" label="List" hint="One item a line." value={'imgmodel-2'} />
-        <div class="field">
-          <limitForm.Fields values={new URLSearchParams({ limit_credits: 'many' })} isInvalid />
-        </div>
+        <limitForm.Fields values={limitForm.write({ limit: null })} />
+        <Form action={DESIGN_PATH} token="">
+          <TextField id="design-amount" name="amount" label="Not accepted" hint="The notice at the top links to it." />
+        </Form>
         <div class="choices apart">
           <label for="design-check">
             <input id="design-check" type="checkbox" checked /> Check box
