@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { access, constants, mkdir, readdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { config } from '../../lib/config.ts';
@@ -27,11 +27,7 @@ export async function checkTempFolder(): Promise<void> {
 
 /** Deletes a local file if it exists. */
 export async function deleteTempFile(localFile: string): Promise<void> {
-  try {
-    await unlink(localFile);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  await rm(localFile, { force: true });
 }
 
 /** Age of a reservation of a process that died. */
