@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { getAccount } from '../shared/domain/accounts/accounts.ts';
 import { findLanguage, getPrimarySubtag, type Language, LANGUAGES } from '../shared/spec/languages.ts';
 import type { Context } from './context.ts';
 
@@ -13,12 +12,6 @@ export function getLanguage(): Language {
 /** Runs a function whose texts are in a language. */
 export function withLanguage<Result>(language: Language, run: () => Result): Result {
   return currentLanguage.run(language, run);
-}
-
-/** Chooses the language for the person who makes a request: that of their account, or one that the browser accepts. */
-export async function chooseLanguage(ctx: Context): Promise<Language> {
-  const { caller } = ctx.state;
-  return caller === undefined ? negotiateLanguage(ctx) : findLanguage((await getAccount(caller.accountId)).language);
 }
 
 /** Returns the language that the browser prefers (`Accept-Language`). */

@@ -1,8 +1,10 @@
-import { isDeletionRequested } from '../../shared/domain/privacy/deletion.ts';
+import { getAccount } from '../../shared/domain/accounts/accounts.ts';
 import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
+import { findLanguage, type Language } from '../../shared/spec/languages.ts';
+import type { Account } from '../../shared/tables/Account.ts';
 import { type Context, requireCaller } from '../context.ts';
-import { chooseLanguage, withLanguage } from '../language.ts';
+import { negotiateLanguage, withLanguage } from '../language.ts';
 import { DELETION_PATH } from '../features/privacy/pages/deletion/paths.ts';
 import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
 import { authenticateOptional } from './authenticate.ts';
@@ -31,14 +33,20 @@ export async function runPageRoute(ctx: Context, route: Route): Promise<void> {
     ctx.state.form = await readFormBody(ctx);
     if (hasSession && isLate) await authenticateOptional(ctx);
   }
-  // Pages of staff are in English.
-  ctx.state.language = route.permission === undefined ? await chooseLanguage(ctx) : 'en';
+  const account = ctx.state.caller === undefined ? null : await getAccount(ctx.state.caller.accountId);
+  ctx.state.language = chooseLanguage(ctx, route, account);
   await withLanguage(ctx.state.language, async () => {
-    if (!(await authorize(ctx, route))) return;
+    if (!(await authorize(ctx, route, account))) return;
     ctx.state.hasBegun = true;
     await route.handler(ctx);
   });
   recordLastUsed(ctx);
+}
+
+/** Pages of staff are in English, others in the language of the account, or without one in that of the browser. */
+function chooseLanguage(ctx: Context, { permission }: Route, account: Account | null): Language {
+  if (permission !== undefined) return 'en';
+  return account === null ? negotiateLanguage(ctx) : findLanguage(account.language);
 }
 
 /** Returns the rate class of a request. Those without a signed-in caller are counted by address. */
@@ -53,7 +61,7 @@ function getRateClass(ctx: Context, { rateLimit }: Route): RateClass {
  * for the request leads to the sign-in page.
  * @returns false if the response is a redirect or an error page already.
  */
-async function authorize(ctx: Context, route: Route): Promise<boolean> {
+async function authorize(ctx: Context, route: Route, account: Account | null): Promise<boolean> {
   const { credential, body, duringDeletion, permission } = route;
   // Without a session there is nothing that another site could misuse; sign-in providers and mail programs send such forms.
   if (body === 'form' && credential !== 'anyone') {
@@ -64,13 +72,12 @@ async function authorize(ctx: Context, route: Route): Promise<boolean> {
     requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
   }
   if (credential !== 'session') return true;
-  if (ctx.state.caller === undefined) {
+  if (account === null) {
     if (body !== 'form' && !isSafeMethod(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');
     redirectToSignInPage(ctx);
     return false;
   }
-  const caller = requireCaller(ctx);
-  if (duringDeletion !== true && (await isDeletionRequested(caller.accountId))) {
+  if (duringDeletion !== true && account.deletion_requested_at !== null) {
     seeOther(ctx, DELETION_PATH);
     return false;
   }
@@ -78,6 +85,6 @@ async function authorize(ctx: Context, route: Route): Promise<boolean> {
     redirectToSignInAgain(ctx);
     return false;
   }
-  if (permission !== undefined) ctx.state.staffRole = await requireStaff(caller, permission);
+  if (permission !== undefined) ctx.state.staffRole = await requireStaff(requireCaller(ctx), permission);
   return true;
 }
