@@ -24,6 +24,7 @@ import { LOCAL_SESSION, SESSION } from './signIn/endpoints.ts';
 import { LOCAL_SIGN_IN_PAGES, SIGN_IN_PAGES } from './signIn/pages/routes.ts';
 import { ADMIN } from './staff/endpoints.ts';
 import { STAFF_PAGES } from './staff/pages/routes.ts';
+import { t as shared } from '../web/texts.ts';
 import { t } from './texts.ts';
 import { UPLOADS } from './uploads/endpoints.ts';
 import { USAGE } from './usage/endpoints.ts';
@@ -77,7 +78,9 @@ export const FEATURES: readonly Feature[] = [
   {
     ...AFFILIATE,
     pages: AFFILIATE_PAGES,
-    navigation: [{ path: '/account/affiliate/', label: t.affiliate, icon: 'handshake', group: t.account, order: 100 }],
+    navigation: [
+      { path: '/account/affiliate/', label: t.affiliate, icon: 'handshake', group: shared.account, order: 100 },
+    ],
   },
   {
     ...ADMIN,
@@ -96,7 +99,9 @@ export const FEATURES: readonly Feature[] = [
   {
     ...SESSION,
     pages: SIGN_IN_PAGES,
-    navigation: [{ path: '/account/settings/', label: t.settings, icon: 'settings', group: t.account, order: 110 }],
+    navigation: [
+      { path: '/account/settings/', label: t.settings, icon: 'settings', group: shared.account, order: 110 },
+    ],
   },
   {
     pages: ACCOUNT_PAGES,

@@ -46,7 +46,6 @@ export const t = defineTexts({
     ja: 'アシスタントとアプリ',
     'zh-CN': '助手与应用',
   },
-  account: { en: 'Account', de: 'Konto', fr: 'Compte', es: 'Cuenta', ja: 'アカウント', 'zh-CN': '账户' },
   affiliate: {
     en: 'Affiliate',
     de: 'Affiliate',

@@ -10,7 +10,6 @@ export const SPENDING = defineTexts({
     ja: '利用上限',
     'zh-CN': '最多可花费',
   },
-  credits: { en: 'Credits', de: 'Credits', fr: 'Crédits', es: 'Créditos', ja: 'クレジット', 'zh-CN': '积分' },
   period: { en: 'Period', de: 'Zeitraum', fr: 'Période', es: 'Período', ja: '期間', 'zh-CN': '周期' },
   each: { en: 'Each', de: 'Pro', fr: 'Par', es: 'Por', ja: '期間', 'zh-CN': '每' },
   day: { en: 'day', de: 'Tag', fr: 'jour', es: 'día', ja: '日', 'zh-CN': '天' },

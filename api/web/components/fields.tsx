@@ -15,6 +15,8 @@ interface LabelProps {
 interface ControlProps extends LabelProps {
   value?: string | undefined;
   autocomplete?: string | undefined;
+  /** Id of a hint that belongs to several fields. */
+  describedBy?: string;
 }
 
 interface TextFieldProps extends ControlProps {
@@ -30,7 +32,9 @@ const getHintId = ({ id, hint }: LabelProps) => (hint === undefined ? undefined 
 /** Attributes of a control, with what was entered before if the form was not accepted. */
 function useControl(props: ControlProps) {
   const { entered, isWrong } = useEntered(props.name);
-  const describedBy = [isWrong ? FIELD_ERROR_ID : undefined, getHintId(props)].filter((id) => id !== undefined);
+  const describedBy = [isWrong ? FIELD_ERROR_ID : undefined, getHintId(props), props.describedBy].filter(
+    (id) => id !== undefined,
+  );
   return {
     value: entered ?? props.value,
     'aria-invalid': isWrong ? ('true' as const) : undefined,
@@ -59,7 +63,7 @@ function LabeledField(props: LabelProps & { children: ComponentChildren }): VNod
 
 /** Field of one line. */
 export function TextField(props: TextFieldProps): VNode {
-  const { id, label, hint, isHintAbove, isApart, type = 'text', ...attributes } = props;
+  const { id, label, hint, isHintAbove, isApart, describedBy: _, type = 'text', ...attributes } = props;
   const input = { ...attributes, ...useControl(props) };
   return (
     <LabeledField {...{ id, name: props.name, label, hint, isHintAbove, isApart }}>

@@ -1,12 +1,11 @@
-import type { VNode } from 'preact';
 import type { CreditLimit, SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { SPENDING_LIMIT_MAX_CREDITS } from '../../../shared/spec/limits.ts';
 import type { SpendingPeriod } from '../../../shared/spec/states.ts';
 import { LIMITS, SPENDING as t } from '../spendingTexts.ts';
+import { t as shared } from '../texts.ts';
 import { defineForm, type Field } from './defineForm.tsx';
-import { SelectField } from './fields.tsx';
-import { FIELD_ERROR_ID, FieldError, useEntered } from './form.tsx';
+import { SelectField, TextField } from './fields.tsx';
 import { formatNumber } from './formatAmount.ts';
 import { formatDateTime } from './formatTime.ts';
 
@@ -29,11 +28,15 @@ export function spendingLimitField({
       <fieldset class={isApart ? 'apart' : undefined}>
         <legend>{t.maySpend()}</legend>
         <div class="inline limit">
-          <div class="field">
-            <label for="limit-credits">{t.credits()}</label>
-            <FieldError name={CREDITS_FIELD} />
-            <CreditsInput value={values.get(CREDITS_FIELD) ?? ''} />
-          </div>
+          <TextField
+            id="limit-credits"
+            name={CREDITS_FIELD}
+            label={shared.credits()}
+            inputmode="numeric"
+            autocomplete="off"
+            value={values.get(CREDITS_FIELD) ?? ''}
+            describedBy="limit-hint"
+          />
           <SelectField
             id="limit-period"
             name="limit_period"
@@ -53,22 +56,6 @@ export function spendingLimitField({
       ['limit_period', limit?.period ?? 'day'],
     ],
   };
-}
-
-function CreditsInput({ value }: { value: string }): VNode {
-  const { entered = value, isWrong } = useEntered(CREDITS_FIELD);
-  return (
-    <input
-      id="limit-credits"
-      type="text"
-      name={CREDITS_FIELD}
-      inputmode="numeric"
-      autocomplete="off"
-      value={entered}
-      aria-describedby={isWrong ? `${FIELD_ERROR_ID} limit-hint` : 'limit-hint'}
-      aria-invalid={isWrong ? 'true' : undefined}
-    />
-  );
 }
 
 /** Form for the spending limit of an application. */

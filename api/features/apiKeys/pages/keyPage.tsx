@@ -77,7 +77,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
   );
   await sendAccountAreaPage(
     ctx,
-    { current: KEYS_PATH, heading: t.apiKey(), outcomes: OUTCOMES, ...flash, children },
+    { current: KEYS_PATH, heading: shared.apiKey(), outcomes: OUTCOMES, ...flash, children },
     status,
   );
 }

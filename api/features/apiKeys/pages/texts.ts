@@ -92,14 +92,6 @@ export const t = defineTexts({
     ja: 'APIキーを取り消しました。このキーを使ったリクエストは今後拒否されます。',
     'zh-CN': 'API 密钥已撤销。使用它的请求现在会被拒绝。',
   },
-  createHeading: {
-    en: 'Create an API key',
-    de: 'API-Schlüssel erstellen',
-    fr: 'Créer une clé API',
-    es: 'Crear una clave de API',
-    ja: 'APIキーを作成',
-    'zh-CN': '创建 API 密钥',
-  },
   create: {
     en: 'Create API key',
     de: 'API-Schlüssel erstellen',
@@ -141,7 +133,6 @@ export const t = defineTexts({
     ja: 'このキーでリクエストを送信',
     'zh-CN': '用它发送请求',
   },
-  apiKey: { en: 'API key', de: 'API-Schlüssel', fr: 'Clé API', es: 'Clave de API', ja: 'APIキー', 'zh-CN': 'API 密钥' },
   saved: {
     en: 'API key saved',
     de: 'API-Schlüssel gespeichert',

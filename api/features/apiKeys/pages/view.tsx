@@ -128,7 +128,7 @@ function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits 
 function CreateSection({ account, values, csrfToken }: CreateProps): VNode {
   return (
     <section class="card" aria-labelledby="create-key">
-      <h2 id="create-key">{t.createHeading()}</h2>
+      <h2 id="create-key">{shared.createKey()}</h2>
       <Form action={KEYS_PATH} token={csrfToken}>
         <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />

@@ -89,14 +89,6 @@ export const t = defineTexts({
     ja: 'アプリケーションを切断しました。今後はアクセスできません。',
     'zh-CN': '该应用已断开，不再拥有访问权限。',
   },
-  connectAssistant: {
-    en: 'Connect an assistant',
-    de: 'Assistenten verbinden',
-    fr: 'Connecter un assistant',
-    es: 'Conectar un asistente',
-    ja: 'アシスタントを接続',
-    'zh-CN': '连接助手',
-  },
   connectLead: {
     en: 'Ask an assistant for an image or a video in a conversation; the credits come from your account.',
     de: 'Bitten Sie einen Assistenten im Gespräch um ein Bild oder ein Video; die Credits werden von Ihrem Konto abgebucht.',
@@ -137,14 +129,6 @@ export const t = defineTexts({
     es: 'Sin límite de gasto.',
     ja: '利用上限はありません。',
     'zh-CN': '无支出上限。',
-  },
-  limit: {
-    en: 'Spending limit: {use}',
-    de: 'Ausgabenlimit: {use}',
-    fr: 'Plafond de dépenses : {use}',
-    es: 'Límite de gasto: {use}',
-    ja: '利用上限: {use}',
-    'zh-CN': '支出上限：{use}',
   },
   setLimit: {
     en: 'Set a limit',

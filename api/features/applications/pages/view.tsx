@@ -7,6 +7,8 @@ import type { SpendingLimitState } from '../../../../shared/presenters/spendingL
 import { type ConnectedApplication, listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { getLanguage } from '../../../language.ts';
+import { KEY_OPTIONS } from '../../../web/spendingTexts.ts';
+import { t as shared } from '../../../web/texts.ts';
 import { API_SCOPE_TEXTS, SCOPE_TEXTS } from '../../../oauth/authorize/texts.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { ConnectInstructions } from '../../../web/components/connectInstructions.tsx';
@@ -100,7 +102,7 @@ function ApplicationsSection({ applications, limits }: ApplicationsSectionProps)
 function ConnectSection(): VNode {
   return (
     <section class="card" aria-labelledby="connect">
-      <h2 id="connect">{t.connectAssistant()}</h2>
+      <h2 id="connect">{shared.connectAssistant()}</h2>
       <p class="quiet">{t.connectLead()}</p>
       <ConnectInstructions />
       <h3 class="apart">{t.withoutBrowser()}</h3>
@@ -120,7 +122,7 @@ function LimitLine({
   const [label, describe] = limit === null ? [t.setLimit, t.setLimitOf] : [t.change, t.changeLimitOf];
   return (
     <p class="small">
-      {limit === null ? t.noLimit() : t.limit({ use: describeLimitUse(limit) })}{' '}
+      {limit === null ? t.noLimit() : KEY_OPTIONS.limit({ use: describeLimitUse(limit) })}{' '}
       <a
         href={`${APPLICATIONS_PATH}${application.uuid}/limit/`}
         aria-label={describe({ name: application.clientName })}

@@ -3,6 +3,7 @@ import type { AutoTopupSettings } from '../../../../shared/domain/billing/autoTo
 import type { BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
 import { TextField } from '../../../web/components/fields.tsx';
 import { Form } from '../../../web/components/form.tsx';
+import { t as shared } from '../../../web/texts.ts';
 import { AUTO_TOPUP as t, AUTO_TOPUP_PROBLEMS } from './autoTopupTexts.ts';
 
 /** Says why the service switched automatic top-ups off. */
@@ -56,7 +57,7 @@ export function AutoTopupSection({ settings, billing, csrfToken }: AutoTopupProp
               required
               value={(amountCents / 100).toFixed(2).replace(/\.00$/, '')}
             />
-            <button type="submit">{t.save()}</button>
+            <button type="submit">{shared.save()}</button>
           </div>
           {billing.hasPaymentMethod ? null : <p class="hint">{t.needsMethod()}</p>}
           <p class="hint">{t.preview({ credits: previewCredits })}</p>

@@ -60,7 +60,6 @@ export const AUTO_TOPUP = defineTexts({
     ja: '金額（米ドル）',
     'zh-CN': '金额（美元）',
   },
-  save: { en: 'Save', de: 'Speichern', fr: 'Enregistrer', es: 'Guardar', ja: '保存', 'zh-CN': '保存' },
   needsMethod: {
     en: 'Automatic top-ups need a payment method. It is saved when you pay for a plan, or add one under Subscription.',
     de: 'Die automatische Aufladung braucht eine Zahlungsmethode. Sie wird gespeichert, wenn Sie einen Tarif bezahlen oder unter „Abonnement“ eine hinzufügen.',

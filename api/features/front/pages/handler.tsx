@@ -32,7 +32,7 @@ export async function showFrontPage(ctx: Context): Promise<void> {
               {t.getKey()}
             </a>
             <a class="button" href="/account/applications/">
-              {t.connectAssistant()}
+              {shared.connectAssistant()}
             </a>
           </p>
         </div>

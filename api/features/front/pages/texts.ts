@@ -33,14 +33,6 @@ export const t = defineTexts({
     ja: 'APIキーを取得',
     'zh-CN': '获取 API 密钥',
   },
-  connectAssistant: {
-    en: 'Connect an assistant',
-    de: 'Assistenten verbinden',
-    fr: 'Connecter un assistant',
-    es: 'Conectar un asistente',
-    ja: 'アシスタントを接続',
-    'zh-CN': '连接助手',
-  },
   claudeCommand: {
     en: 'the command for Claude Code',
     de: 'Befehl für Claude Code',

@@ -132,11 +132,11 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
           <dd lang="en">{error}</dd>
         </>
       )}
-      <dt>{t.model()}</dt>
+      <dt>{shared.model()}</dt>
       <dd>{generation.model_name}</dd>
       <dt>{t.parameters()}</dt>
       <dd>{describeParams(generation.params)}</dd>
-      <dt>{t.credits()}</dt>
+      <dt>{shared.credits()}</dt>
       <dd>{formatNumber(generation.credits_charged)}</dd>
       <dt>{shared.created()}</dt>
       <dd>

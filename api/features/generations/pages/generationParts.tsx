@@ -123,7 +123,7 @@ export function GenerationActions({ generation, name }: PartProps): VNode {
     <div class="buttons">
       {url === null ? null : (
         <a class="button slight" href={url} download aria-label={t.downloadNamed({ name })}>
-          {t.download()}
+          {shared.download()}
         </a>
       )}
       {status === 'queued' && !isCancelRequested && !isTest ? (

@@ -44,22 +44,6 @@ export const t = defineTexts({
     ja: '生成はまだありません。APIまたはアシスタントで作成したものがここに表示されます。',
     'zh-CN': '还没有生成记录。您通过 API 或助手创建的内容会显示在这里。',
   },
-  createKey: {
-    en: 'Create an API key',
-    de: 'API-Schlüssel erstellen',
-    fr: 'Créer une clé API',
-    es: 'Crear una clave de API',
-    ja: 'APIキーを作成',
-    'zh-CN': '创建 API 密钥',
-  },
-  connectAssistant: {
-    en: 'Connect an assistant',
-    de: 'Assistenten verbinden',
-    fr: 'Connecter un assistant',
-    es: 'Conectar un asistente',
-    ja: 'アシスタントを接続',
-    'zh-CN': '连接助手',
-  },
   inProgress: {
     en: '{queued, plural, one {# generation on this page is} other {# generations on this page are}} in progress.',
     de: '{queued, plural, one {# Generierung auf dieser Seite ist} other {# Generierungen auf dieser Seite sind}} in Bearbeitung.',
@@ -115,14 +99,6 @@ export const t = defineTexts({
     es: 'Se ha eliminado la generación.',
     ja: '生成を削除しました。',
     'zh-CN': '生成记录已删除。',
-  },
-  download: {
-    en: 'Download',
-    de: 'Herunterladen',
-    fr: 'Télécharger',
-    es: 'Descargar',
-    ja: 'ダウンロード',
-    'zh-CN': '下载',
   },
   downloadNamed: {
     en: 'Download: {name}',
@@ -399,7 +375,6 @@ export const GENERATION = defineTexts({
     'zh-CN': '返回媒体库',
   },
   error: { en: 'Error', de: 'Fehler', fr: 'Erreur', es: 'Error', ja: 'エラー', 'zh-CN': '错误' },
-  model: { en: 'Model', de: 'Modell', fr: 'Modèle', es: 'Modelo', ja: 'モデル', 'zh-CN': '模型' },
   parameters: {
     en: 'Parameters',
     de: 'Parameter',
@@ -408,7 +383,6 @@ export const GENERATION = defineTexts({
     ja: 'パラメーター',
     'zh-CN': '参数',
   },
-  credits: { en: 'Credits', de: 'Credits', fr: 'Crédits', es: 'Créditos', ja: 'クレジット', 'zh-CN': '积分' },
   yes: { en: 'yes', de: 'ja', fr: 'oui', es: 'sí', ja: 'はい', 'zh-CN': '是' },
   no: { en: 'no', de: 'nein', fr: 'non', es: 'no', ja: 'いいえ', 'zh-CN': '否' },
 });

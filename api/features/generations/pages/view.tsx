@@ -71,10 +71,10 @@ export async function sendLibraryPage(
           {list.totalItems === 0 && query === '' && !shown.isTest ? (
             <div class="buttons">
               <a class="button main" href="/account/keys/">
-                {t.createKey()}
+                {shared.createKey()}
               </a>
               <a class="button" href="/account/applications/#connect">
-                {t.connectAssistant()}
+                {shared.connectAssistant()}
               </a>
             </div>
           ) : null}

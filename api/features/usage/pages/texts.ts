@@ -84,15 +84,6 @@ export const t = defineTexts({
     ja: 'APIキー別、アカウント作成以降',
     'zh-CN': '自账户创建以来，按 API 密钥',
   },
-  model: { en: 'Model', de: 'Modell', fr: 'Modèle', es: 'Modelo', ja: 'モデル', 'zh-CN': '模型' },
-  apiKey: {
-    en: 'API key',
-    de: 'API-Schlüssel',
-    fr: 'Clé API',
-    es: 'Clave de API',
-    ja: 'APIキー',
-    'zh-CN': 'API 密钥',
-  },
   otherModels: {
     en: 'Other models',
     de: 'Andere Modelle',

@@ -8,7 +8,7 @@ import { config } from '../../../../../shared/lib/config.ts';
 import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
-import { t as account } from '../../../signIn/pages/settings/texts.ts';
+import { t as shared } from '../../../../web/texts.ts';
 import { KINDS, SETTINGS, t } from './texts.ts';
 
 /** Link to the notification settings. */
@@ -63,7 +63,7 @@ export function NotificationsForm({ settings, csrfToken }: NotificationsFormProp
       </section>
       <p>
         <button type="submit" class="main">
-          {account.save()}
+          {shared.save()}
         </button>
       </p>
     </Form>

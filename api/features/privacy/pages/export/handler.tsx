@@ -11,6 +11,7 @@ import { Form } from '../../../../web/components/form.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { SignInAgain } from '../../../../web/components/signInAgain.tsx';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
+import { t as shared } from '../../../../web/texts.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
 import { t } from './texts.ts';
 
@@ -28,7 +29,7 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
       {isRecent ? (
         <Form action={EXPORT_PATH} token={createCsrfToken(ctx)}>
           <button type="submit" class="main">
-            {t.download()}
+            {shared.download()}
           </button>
         </Form>
       ) : (

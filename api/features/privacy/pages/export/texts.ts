@@ -18,12 +18,4 @@ export const t = defineTexts({
     'zh-CN':
       '一个 JSON 文件，包含为您的账户存储的所有信息：个人资料、登录方式、会话、API 密钥（不含密钥本身）、已连接的应用、安全日志、生成记录及其文件链接、积分记录、订阅、充值、发票、退款，以及您的联盟推广佣金和付款。',
   },
-  download: {
-    en: 'Download',
-    de: 'Herunterladen',
-    fr: 'Télécharger',
-    es: 'Descargar',
-    ja: 'ダウンロード',
-    'zh-CN': '下载',
-  },
 });

@@ -7,6 +7,7 @@ import type { Options } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { selectField, textField } from '../../../../web/components/formFields.tsx';
 import { ProfileRequest } from '../../schemas.ts';
+import { t as shared } from '../../../../web/texts.ts';
 import { t } from './texts.ts';
 
 /** Lists the languages, and first the current code if another program has set one that is not offered. */
@@ -44,13 +45,13 @@ export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNo
     <section class="card" aria-labelledby="profile">
       <h2 id="profile">{t.profile()}</h2>
       <dl>
-        <dt>{t.email()}</dt>
+        <dt>{shared.emailAddress()}</dt>
         <dd>{account.email}</dd>
       </dl>
       <Form action="/account/profile/" token={csrfToken} class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <profileForm.Fields values={profileForm.write({ first_name, use_case, language, ...draft })} />
-        <button type="submit">{t.save()}</button>
+        <button type="submit">{shared.save()}</button>
       </Form>
     </section>
   );

@@ -2,14 +2,6 @@ import { defineTexts } from '../../../../web/defineTexts.tsx';
 
 export const t = defineTexts({
   profile: { en: 'Profile', de: 'Profil', fr: 'Profil', es: 'Perfil', ja: 'プロフィール', 'zh-CN': '个人资料' },
-  email: {
-    en: 'E-mail address',
-    de: 'E-Mail-Adresse',
-    fr: 'Adresse e-mail',
-    es: 'Correo electrónico',
-    ja: 'メールアドレス',
-    'zh-CN': '邮箱地址',
-  },
   firstName: { en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', ja: '名', 'zh-CN': '名字' },
   useCase: {
     en: 'Use case',
@@ -28,7 +20,6 @@ export const t = defineTexts({
     ja: 'これらのページとメールに適用されます。API、そのエラー、ガイドは英語です。',
     'zh-CN': '用于这些页面和电子邮件。API、API 错误和指南均为英文。',
   },
-  save: { en: 'Save', de: 'Speichern', fr: 'Enregistrer', es: 'Guardar', ja: '保存', 'zh-CN': '保存' },
   profileSaved: {
     en: 'Profile saved',
     de: 'Profil gespeichert',

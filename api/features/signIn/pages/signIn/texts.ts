@@ -33,14 +33,6 @@ export const t = defineTexts({
     ja: '開発モード: ログインプロバイダーが設定されていないため、メールアドレスは確認されません。',
     'zh-CN': '开发模式：未配置登录提供商，不会验证邮箱地址。',
   },
-  email: {
-    en: 'E-mail address',
-    de: 'E-Mail-Adresse',
-    fr: 'Adresse e-mail',
-    es: 'Correo electrónico',
-    ja: 'メールアドレス',
-    'zh-CN': '邮箱地址',
-  },
   invalidEmail: {
     en: 'Enter a valid e-mail address such as name@example.com, with at most {max, number} characters.',
     de: 'Geben Sie eine gültige E-Mail-Adresse wie name@example.com mit höchstens {max, number} Zeichen ein.',

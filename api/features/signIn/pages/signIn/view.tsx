@@ -102,7 +102,7 @@ function LocalSignInForm({ token, returnTo, email }: { token: string; returnTo: 
     <Form action="/sign-in" token={token}>
       <input type="hidden" name="return_to" value={returnTo} />
       <div class="field">
-        <label for="email">{t.email()}</label>
+        <label for="email">{shared.emailAddress()}</label>
         <input id="email" type="email" name="email" value={email} autocomplete="email" required maxLength={254} />
       </div>
       <button type="submit" class="main wide">

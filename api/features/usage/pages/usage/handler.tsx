@@ -5,6 +5,7 @@ import { getKeyUsageOverview } from '../../../../../shared/domain/usage/usageByK
 import type { Context } from '../../../../context.ts';
 import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { findShownAccount, ModeNote, TEST_QUERY } from '../../../../web/components/testData.tsx';
+import { t as shared } from '../../../../web/texts.ts';
 import { t as pages } from '../../../texts.ts';
 import { t } from '../texts.ts';
 import { PeriodUsage } from './periodUsage.tsx';
@@ -56,17 +57,23 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       <div class="columns">
         <section class="card" aria-labelledby="period-by-model">
           <h2 id="period-by-model">{t.byModelInPeriod({ days: period })}</h2>
-          <UsageTable title={t.model()} rows={usage.models.map(({ name, total }) => ({ label: name, ...total }))} />
+          <UsageTable
+            title={shared.model()}
+            rows={usage.models.map(({ name, total }) => ({ label: name, ...total }))}
+          />
         </section>
         <section class="card" aria-labelledby="by-model">
           <h2 id="by-model">{t.byModel()}</h2>
-          <UsageTable title={t.model()} rows={summary.byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))} />
+          <UsageTable
+            title={shared.model()}
+            rows={summary.byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))}
+          />
         </section>
       </div>
       {isTest ? null : (
         <section class="card" aria-labelledby="by-key">
           <h2 id="by-key">{t.byKey()}</h2>
-          <UsageTable title={t.apiKey()} rows={listKeyRows(byKey)} />
+          <UsageTable title={shared.apiKey()} rows={listKeyRows(byKey)} />
         </section>
       )}
     </>
