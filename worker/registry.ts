@@ -1,7 +1,6 @@
-import { listPruneSteps } from '../shared/domain/features.ts';
-import type { PruneJob } from '../shared/domain/feature.ts';
+import { RETENTION } from '../shared/domain/features.ts';
+import { pruneRows } from '../shared/domain/retention.ts';
 import { cleanTempFiles } from '../shared/gateways/media/tempFiles.ts';
-import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { deleteDueMedia } from '../shared/domain/generations/mediaDeletions.ts';
 import { deleteDueUploadFiles, expireUploads } from '../shared/domain/uploads/expireUploads.ts';
 import { runPayouts } from '../shared/domain/affiliates/runPayouts.ts';
@@ -21,7 +20,6 @@ import { pollGenerations } from '../shared/domain/generations/execution/poll.ts'
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
 import { runAccountDeletions } from '../shared/domain/privacy/deletionSweep.ts';
 import { revokeExpiredApiKeys } from '../shared/domain/accounts/apiKeys.ts';
-import { runSteps } from '../shared/lib/runSteps.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';
 
@@ -39,11 +37,6 @@ export const createProcessors = (): Processors => ({
   'media.delete': () => deleteDueMedia(),
   'uploads.expire': singleFlight(expireUploads),
   'uploads.deleteFiles': () => deleteDueUploadFiles(),
-  'generations.purge': singleFlight(purgeDeletedGenerations),
-  'testGenerations.prune': singleFlight(prune('testGenerations.prune')),
-  'idempotencyKeys.prune': singleFlight(prune('idempotencyKeys.prune')),
-  'idempotentRequests.prune': singleFlight(prune('idempotentRequests.prune')),
-  'paymentEvents.prune': singleFlight(prune('paymentEvents.prune')),
   'paymentEvents.process': ({ eventIds }) => processPaymentEvents(eventIds),
   'paymentEvents.retry': singleFlight(retryPaymentEvents),
   'autoTopups.charge': ({ accountIds }) => chargeTriggeredAutoTopups(accountIds),
@@ -58,15 +51,10 @@ export const createProcessors = (): Processors => ({
   'webhooks.deliver': () => deliverWebhooks(),
   'emails.send': singleFlight(sendEmails),
   'reminders.record': singleFlight(recordReminders),
-  'events.prune': prune('events.prune'),
-  'oauth.prune': prune('oauth.prune'),
   'accountDeletions.run': singleFlight(runAccountDeletions),
   'apiKeys.expire': singleFlight(revokeExpiredApiKeys),
-  'sessions.prune': prune('sessions.prune'),
+  'rows.prune': singleFlight(() => pruneRows(RETENTION)),
 });
-
-/** Deletes what the features of the subjects list for a job. */
-const prune = (job: PruneJob) => () => runSteps(listPruneSteps(job));
 
 /** Skips a run while the previous one is still in progress in this process, so that slow runs do not pile up. */
 function singleFlight(run: () => Promise<void>): () => Promise<void> {

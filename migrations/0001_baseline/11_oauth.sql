@@ -22,7 +22,8 @@ CREATE TABLE oauth_clients (
 );
 COMMENT ON COLUMN oauth_clients.metadata_expires_at IS
   'when the cached Client ID Metadata Document expires; NULL for a registered client';
-CREATE INDEX oauth_clients_last_used_idx ON oauth_clients (coalesce(last_used_at, created_at));
+CREATE INDEX oauth_clients_unapproved_idx ON oauth_clients (created_at) WHERE last_used_at IS NULL;
+CREATE INDEX oauth_clients_last_used_idx ON oauth_clients (last_used_at);
 
 -- The consent of a user to a client: the family of all tokens issued from one approval.
 CREATE TABLE oauth_grants (

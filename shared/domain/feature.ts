@@ -1,12 +1,9 @@
 import type { Transaction } from 'objection';
 import type { SqlFunction } from '../lib/database/sqlFunctions.ts';
-import type { JobName } from '../queues/catalog.ts';
 import type { Account } from '../tables/Account.ts';
 import type { ExportList } from './exportList.ts';
 import type { Invariant } from './invariant.ts';
-
-/** Jobs that delete rows after their retention. */
-export type PruneJob = Extract<JobName, `${string}.prune`>;
+import type { Retention } from './retention.ts';
 
 /** Erases the data of an account. Each part can be repeated: the next run continues an interrupted one. */
 export interface Erasure {
@@ -26,6 +23,6 @@ export interface DomainFeature {
   /** Lists of a download. */
   exportLists?: readonly ExportList[];
   erasure?: Erasure;
-  /** Deletes what is no longer needed, as steps of a job. */
-  retention?: Partial<Record<PruneJob, readonly (() => Promise<void>)[]>>;
+  /** Rows that are kept for a time, and functions that delete what takes more than a statement. */
+  retention?: readonly (Retention | (() => Promise<void>))[];
 }

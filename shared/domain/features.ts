@@ -5,7 +5,7 @@ import { AUDIT } from './audit/feature.ts';
 import { BILLING } from './billing/feature.ts';
 import { CREDITS } from './credits/feature.ts';
 import { EMAILS } from './emails/feature.ts';
-import type { DomainFeature, PruneJob } from './feature.ts';
+import type { DomainFeature } from './feature.ts';
 import { GENERATIONS } from './generations/feature.ts';
 import { OAUTH } from './oauth/feature.ts';
 import { PLATFORM } from './platform/feature.ts';
@@ -52,7 +52,5 @@ export const EXPORT_LISTS = FEATURES.flatMap(({ exportLists = [] }) => exportLis
 /** All parts of an erasure, in their order. */
 export const ERASURES = FEATURES.flatMap(({ erasure = [] }) => erasure);
 
-/** Lists the steps of a job that deletes rows after their retention. */
-export function listPruneSteps(job: PruneJob): (() => Promise<void>)[] {
-  return FEATURES.flatMap(({ retention }) => retention?.[job] ?? []);
-}
+/** Everything that is kept for a time, in the order in which the rest is deleted. */
+export const RETENTION = FEATURES.flatMap(({ retention = [] }) => retention);

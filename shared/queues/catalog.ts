@@ -124,22 +124,10 @@ export const JOBS = {
   'uploads.expire': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Deletes the files of deleted uploads. */
   'uploads.deleteFiles': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
-  /** Purges prompts, parameters and errors of generations that were deleted long ago. */
-  'generations.purge': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Deletes generations of test accounts after their retention. */
-  'testGenerations.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Deletes expired idempotency keys of generations. */
-  'idempotencyKeys.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Deletes expired responses to idempotent requests. */
-  'idempotentRequests.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Deletes old payment events. */
-  'paymentEvents.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Carries out the next step of requested account deletions. */
   'accountDeletions.run': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Revokes API keys that have expired. */
   'apiKeys.expire': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
-  /** Deletes each hour what subjects list for it, such as expired sessions and old security events. */
-  'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Updates once a minute the hourly sums of the staff metrics and reports. */
   'generationHours.sum': {
     queue: 'maintenance',
@@ -165,10 +153,8 @@ export const JOBS = {
   'emails.send': { queue: 'notifications', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Records reminders of renewals and of missing payout setups. */
   'reminders.record': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Deletes old events with their deliveries, and old messages. */
-  'events.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Deletes expired codes and refresh tokens, unused clients and retired signing keys. */
-  'oauth.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 10 * MINUTE_MS },
+  /** Deletes or empties rows whose retention is over. Often, because anyone can register clients of OAuth. */
+  'rows.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 10 * MINUTE_MS },
 } as const satisfies Record<string, JobDefinition>;
 
 export type JobName = keyof typeof JOBS;

@@ -113,7 +113,7 @@ describe('the subjects of shared/domain', () => {
     const entries = readdirSync(join(ROOT, DOMAIN), { withFileTypes: true });
     // The types of a feature, and the list of all.
     const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
-    expect(files).to.have.members(['exportList.ts', 'feature.ts', FEATURES, 'invariant.ts']);
+    expect(files).to.have.members(['exportList.ts', 'feature.ts', FEATURES, 'invariant.ts', 'retention.ts']);
     const subjects = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     expect(subjects.filter((name) => !existsSync(join(ROOT, DOMAIN, name, 'README.md')))).to.deep.equal([]);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/signIn/identities.ts';
 import { createWebSession } from '../../shared/domain/signIn/sessions.ts';
-import { buildRequestOrigin, pruneSecurityEvents } from '../../shared/domain/accounts/securityEvents.ts';
+import { buildRequestOrigin } from '../../shared/domain/accounts/securityEvents.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
@@ -10,6 +10,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { createBrowserFor, HttpBrowser } from '../harness/httpBrowser.ts';
 import { registerClient } from '../harness/oauthClient.ts';
+import { pruneTable } from '../harness/pruneTable.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 interface EventRow {
@@ -130,7 +131,7 @@ describe('the security log', () => {
          FROM accounts a, unnest(ARRAY[399, 401]) AS days WHERE a.email = $1`,
       [customer.email],
     );
-    await pruneSecurityEvents();
+    await pruneTable('security_events');
     expect(await names(customer))
       .to.include('old 399')
       .and.to.not.include('old 401');

@@ -135,7 +135,7 @@ describe('the data of an account', () => {
     await service.sql(`UPDATE generations SET deleted_at = now() - interval '31 days' WHERE uuid = $1`, [old.uuid]);
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
     const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}:maintenance}` });
-    await queue.add('generations.purge', {});
+    await queue.add('rows.prune', {});
     const { id } = await getRow(customer);
     const prompts = async () =>
       (await getTexts(id)).map(({ prompt }) => prompt as string).toSorted((a, b) => a.localeCompare(b));

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { failGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
-import { purgeDeletedGenerations } from '../../shared/domain/generations/purge.ts';
 import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
@@ -14,6 +13,7 @@ import {
   readDeliveries,
   readEvents,
 } from '../harness/outbox.ts';
+import { pruneTable } from '../harness/pruneTable.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('events that are not dispatched before a deletion', () => {
@@ -32,7 +32,7 @@ describe('events that are not dispatched before a deletion', () => {
   /** Purges deleted generations as a worker does a month later. */
   const purgeMonthLater = async () => {
     await service.moveClockTo(new Date(service.now.getTime() + 31 * DAY_MS));
-    await purgeDeletedGenerations();
+    await pruneTable('generations');
     await service.moveClockTo(new Date());
   };
   const readPurged = (uuids: string[]) =>

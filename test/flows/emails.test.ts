@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { pruneEmails, sendEmails } from '../../shared/domain/emails/sendEmails.ts';
+import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
 import { EMAIL_KINDS } from '../../shared/spec/events.ts';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { queueAllKinds, queueEmail, readEmail } from '../harness/emails.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
+import { pruneTable } from '../harness/pruneTable.ts';
 import type { TestService } from '../harness/testService.ts';
 
 const MINUTE_MS = 60_000;
@@ -240,10 +241,10 @@ describe('e-mail messages', () => {
     const uuid = await queueEmail(service, customer, 'credits_low');
     await sendEmails();
     await passTime(89 * DAY_MS);
-    await pruneEmails();
+    await pruneTable('emails');
     expect(await readEmail(service, uuid)).to.not.equal(undefined);
     await passTime(DAY_MS);
-    await pruneEmails();
+    await pruneTable('emails');
     expect(await readEmail(service, uuid)).to.equal(undefined);
   });
 });

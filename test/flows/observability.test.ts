@@ -263,7 +263,7 @@ describe('observability', () => {
       const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}:maintenance}` });
       await service.sql('ALTER TABLE sign_in_attempts RENAME TO hidden_sign_in_attempts');
       try {
-        const { id } = await queue.add('sessions.prune', {});
+        const { id } = await queue.add('rows.prune', {});
         await eventually('the job has failed', async () => (await queue.getJobState(id as string)) === 'failed');
         const failed = await queue.getJob(id as string);
         expect(failed?.failedReason).to.equal('relation "sign_in_attempts" does not exist');

@@ -143,8 +143,7 @@ describe('payment events', () => {
     const recent = await billing.service.sql(
       `SELECT 1 FROM payment_events WHERE received_at > now() - interval '1 day'`,
     );
-    await runJob(billing, 'maintenance', 'paymentEvents.prune');
-    await runJob(billing, 'maintenance', 'idempotentRequests.prune');
+    await runJob(billing, 'maintenance', 'rows.prune');
     const events = await billing.service.sql('SELECT event_id FROM payment_events');
     expect(events.length).to.be.at.least(recent.length + 1);
     expect(events.some(({ event_id: id }) => id === waiting)).to.equal(true);

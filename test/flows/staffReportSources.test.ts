@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import { pruneReferralNetworks } from '../../shared/domain/affiliates/referrals.ts';
 import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';
 import { openCircuit } from '../../shared/domain/generations/execution/circuit.ts';
 import { sumGenerationHours } from '../../shared/domain/reports/generationHours.ts';
@@ -9,6 +8,7 @@ import { getUpstreamRoutes, type UpstreamRoute } from '../../shared/gateways/ups
 import { enrollAffiliate, followReferralLink, signUpCustomer } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
+import { pruneTable } from '../harness/pruneTable.ts';
 import { parseCsv } from '../harness/reportFixture.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
@@ -185,7 +185,7 @@ describe('sources of the reports for staff', () => {
       [honest.code],
     );
     service.fabricated.add('referrals-are-of-new-accounts');
-    await pruneReferralNetworks();
+    await pruneTable('referrals');
     const [{ kept }] = await service.sql('SELECT count(network)::int AS kept FROM referrals');
     expect(kept).to.equal(3);
   });

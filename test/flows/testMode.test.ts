@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { type RenderPool, startRenderPool } from '../../dev/sampleUpstream/renderPool.ts';
 import { type SampleUpstream, startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
-import { pruneTestGenerations } from '../../shared/domain/generations/retention.ts';
+import { pruneTestGenerations } from '../../shared/domain/generations/pruneTestGenerations.ts';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';

@@ -144,7 +144,7 @@ describe('a create with an Idempotency-Key', () => {
     ]);
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
     const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}:maintenance}` });
-    await queue.add('idempotencyKeys.prune', {});
+    await queue.add('rows.prune', {});
     await eventually('pruned', async () => {
       const [row] = await service.sql('SELECT idempotency_key FROM generations WHERE uuid = $1', [first.body.uuid]);
       return row.idempotency_key === null;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
-import { dispatchEvents, pruneEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
+import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { updateEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -14,6 +14,7 @@ import {
   readEmailKinds,
   readEvents,
 } from '../harness/outbox.ts';
+import { pruneTable } from '../harness/pruneTable.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const STATUS = {
@@ -160,7 +161,7 @@ describe('the dispatch of events', () => {
     await service.sql(`UPDATE outbox_events SET created_at = now() - interval '31 days' WHERE id = ANY ($1)`, [
       [ended, pending, waiting],
     ]);
-    await pruneEvents();
+    await pruneTable('outbox_events');
     expect((await readEvents(service, customer)).map(({ id }) => id)).to.deep.equal([recent, pending, waiting]);
     expect((await readDeliveries(service, customer)).map(({ event_id: id }) => id)).to.deep.equal([recent, pending]);
   });

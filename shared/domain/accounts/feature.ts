@@ -1,9 +1,10 @@
+import { DAY_MS } from '../../spec/durations.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { ACCOUNT_INVARIANTS } from './invariants.ts';
-import { pruneSecurityEvents } from './securityEvents.ts';
+import { SECURITY_EVENT_RETENTION_DAYS } from './securityEvents.ts';
 
 export const ACCOUNTS: DomainFeature = {
   invariants: ACCOUNT_INVARIANTS,
@@ -29,5 +30,7 @@ export const ACCOUNTS: DomainFeature = {
       await ApiKey.query(transaction).patch({ name: 'erased', allowed_ips: null }).where({ account_id: accountId });
     },
   },
-  retention: { 'sessions.prune': [pruneSecurityEvents] },
+  retention: [
+    { table: 'security_events', key: 'id', since: 'created_at', afterMs: SECURITY_EVENT_RETENTION_DAYS * DAY_MS },
+  ],
 };

@@ -1,7 +1,5 @@
 import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared } from '../../lib/database/preparedStatements.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { logger } from '../../lib/logger.ts';
@@ -120,7 +118,7 @@ export async function isUnknownBrowser(
     .where({ account_id: accountId, event: 'signed_in' })
     .distinct('user_agent');
   // The sign-ins of an old account may have been pruned.
-  if (seen.length === 0) return createdAt <= getRetentionStart();
+  if (seen.length === 0) return createdAt <= addMilliseconds(now(), -SECURITY_EVENT_RETENTION_DAYS * DAY_MS);
   const browser = removeVersions(userAgent);
   return !seen.some(({ user_agent: known }) => removeVersions(known) === browser);
 }
@@ -156,21 +154,3 @@ export async function listSecurityEvents(accountId: number, before: number | nul
 
 /** Days for which security events are kept: more than a year. */
 export const SECURITY_EVENT_RETENTION_DAYS = 400;
-
-const PRUNE_EVENTS = prepared(
-  'prune_security_events',
-  `DELETE FROM security_events WHERE id IN (
-     SELECT id FROM security_events WHERE created_at <= :before ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE}
-        FOR UPDATE SKIP LOCKED)
-   RETURNING id`,
-);
-
-/** Returns the time before which security events are deleted. */
-function getRetentionStart(): Date {
-  return addMilliseconds(now(), -SECURITY_EVENT_RETENTION_DAYS * DAY_MS);
-}
-
-/** Deletes security events after their retention. */
-export async function pruneSecurityEvents(): Promise<void> {
-  await runInBatches(PRUNE_EVENTS, { before: getRetentionStart() });
-}

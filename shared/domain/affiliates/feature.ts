@@ -1,10 +1,10 @@
 import { now } from '../../lib/clock.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { AFFILIATE_INVARIANTS } from './invariants.ts';
-import { pruneReferralNetworks } from './referrals.ts';
 
 export const AFFILIATES: DomainFeature = {
   invariants: AFFILIATE_INVARIANTS,
@@ -49,5 +49,15 @@ export const AFFILIATES: DomainFeature = {
       await Affiliate.query(transaction).patch(closed).where({ account_id: accountId, closed_at: null });
     },
   },
-  retention: { 'sessions.prune': [pruneReferralNetworks] },
+  retention: [
+    // Hashes of networks are kept for more than a year, as reports compare.
+    {
+      table: 'referrals',
+      key: 'account_id',
+      since: 'created_at',
+      afterMs: 400 * DAY_MS,
+      where: 'network IS NOT NULL',
+      set: 'network = NULL',
+    },
+  ],
 };

@@ -1,7 +1,5 @@
 import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared } from '../../lib/database/preparedStatements.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { randomCharacters } from '../../lib/secrets.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
@@ -65,22 +63,6 @@ export async function getReferralMetadata(accountId: number): Promise<Record<str
   if (referral === undefined) return {};
   const { code } = await Affiliate.query().findById(referral.affiliate_id).throwIfNotFound();
   return { referral_code: code };
-}
-
-/** Days for which the hash of a referral's network is kept: more than a year, as reports compare. */
-const REFERRAL_NETWORK_RETENTION_DAYS = 400;
-
-const PRUNE_NETWORKS = prepared(
-  'prune_referral_networks',
-  `UPDATE referrals SET network = NULL WHERE account_id IN (
-     SELECT account_id FROM referrals WHERE created_at <= :before AND network IS NOT NULL
-      ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
-   RETURNING account_id`,
-);
-
-/** Removes the hashes of networks from referrals after their retention. */
-export async function pruneReferralNetworks(): Promise<void> {
-  await runInBatches(PRUNE_NETWORKS, { before: addMilliseconds(now(), -REFERRAL_NETWORK_RETENTION_DAYS * DAY_MS) });
 }
 
 /** Returns the mailbox that an address delivers to: many providers ignore a plus and everything after it. */

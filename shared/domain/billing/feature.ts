@@ -1,10 +1,11 @@
+import { DAY_MS } from '../../spec/durations.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { CREDIT_PERIOD_INVARIANTS } from './creditPeriodInvariants.ts';
 import { oweBackAfterDeletion } from './invoiceRefunds.ts';
-import { clearEventPayloads, prunePaymentEvents } from './paymentEvents.ts';
+import { clearEventPayloads } from './paymentEvents.ts';
 import { SUBSCRIPTION_INVARIANTS } from './subscriptionInvariants.ts';
 import { TOPUP_INVARIANTS } from './topupInvariants.ts';
 
@@ -78,5 +79,14 @@ export const BILLING: DomainFeature = {
       await clearEventPayloads(names.filter((name) => name !== null));
     },
   },
-  retention: { 'paymentEvents.prune': [prunePaymentEvents] },
+  retention: [
+    // Kept for inspection, well beyond the three days in which the processor repeats them.
+    {
+      table: 'payment_events',
+      key: 'event_id',
+      since: 'received_at',
+      afterMs: 60 * DAY_MS,
+      where: '(processed_at IS NOT NULL OR abandoned_at IS NOT NULL)',
+    },
+  ],
 };

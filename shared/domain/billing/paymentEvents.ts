@@ -2,7 +2,7 @@ import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { paymentEventLag, paymentEventsAbandoned } from '../../lib/metrics.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
@@ -100,24 +100,6 @@ export async function retryPaymentEvents(): Promise<void> {
     .orderBy('next_attempt_at')
     .limit(BATCH_SIZE);
   await processPaymentEvents(waiting.map(({ event_id: id }) => id));
-}
-
-/** Events are kept for inspection, well beyond the three days in which the processor repeats them. */
-const RETENTION_MS = 60 * DAY_MS;
-
-const PRUNE_EVENTS = prepared(
-  'prune_payment_events',
-  `DELETE FROM payment_events
-    WHERE event_id IN (SELECT event_id FROM payment_events
-                        WHERE (processed_at IS NOT NULL OR abandoned_at IS NOT NULL) AND received_at <= :before
-                        ORDER BY received_at LIMIT ${STATEMENT_BATCH_SIZE})
-   RETURNING event_id`,
-);
-
-/** Deletes old events that were applied or abandoned. */
-export async function prunePaymentEvents(): Promise<void> {
-  const before = addMilliseconds(now(), -RETENTION_MS);
-  await runInBatches(PRUNE_EVENTS, { before });
 }
 
 const CLEAR_PAYLOADS = prepared(

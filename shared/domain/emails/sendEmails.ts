@@ -2,7 +2,6 @@ import { MailError, type MailFault } from '../../gateways/mail/mailError.ts';
 import { MAIL_CONNECTIONS, SEND_TIMEOUT_MS, sendMail } from '../../gateways/mail/mailTransport.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { isDraining } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
 import { emailAttempts } from '../../lib/metrics.ts';
@@ -24,8 +23,6 @@ const LEASE_MS = SEND_TIMEOUT_MS + 2 * MINUTE_MS;
 const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: 6 * HOUR_MS };
 /** Time after which a message is given up. */
 const RETRY_WINDOW_MS = 3 * DAY_MS;
-/** Days for which messages are stored. */
-const EMAIL_RETENTION_DAYS = 90;
 
 const CLAIM_EMAIL = prepared(
   'claim_email',
@@ -144,19 +141,6 @@ const GIVE_UP_EMAIL = prepared(
     WHERE id = :id AND status = 'pending' AND leased_until = :lease`,
 );
 const DROP_EMAIL = prepared('drop_email', 'DELETE FROM emails WHERE id = :id AND leased_until = :lease');
-
-const PRUNE_EMAILS = prepared(
-  'prune_emails',
-  `DELETE FROM emails WHERE id IN (
-     SELECT id FROM emails WHERE created_at <= :before ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE}
-        FOR UPDATE SKIP LOCKED)
-   RETURNING id`,
-);
-
-/** Deletes messages after their retention. */
-export async function pruneEmails(): Promise<void> {
-  await runInBatches(PRUNE_EMAILS, { before: addMilliseconds(now(), -EMAIL_RETENTION_DAYS * DAY_MS) });
-}
 
 /**
  * Returns whether a message is sent to an account. Checked when it is written and when it is sent, as the account may

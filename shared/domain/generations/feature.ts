@@ -1,13 +1,15 @@
 import { config } from '../../lib/config.ts';
 import { db } from '../../lib/database/pool.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { type ExportList, type ExportRow, qualifyColumns, selectNext } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { CHARGE_GENERATIONS, DECIDE_CREATES } from './chargeFunctions.ts';
 import { deleteAccountGenerations } from './delete.ts';
 import { CANCEL_GENERATION, COMPLETE_GENERATIONS, FAIL_GENERATIONS } from './execution/completeOrFail.ts';
-import { pruneIdempotencyKeys, pruneTestGenerations } from './retention.ts';
+import { pruneTestGenerations } from './pruneTestGenerations.ts';
 import { GENERATION_INVARIANTS } from './invariants.ts';
-import { purgeAccountGenerations } from './purge.ts';
+import { PURGED, purgeAccountGenerations } from './purge.ts';
 
 const EXPORTED_COLUMNS = [
   'uuid',
@@ -81,5 +83,30 @@ export const GENERATIONS: DomainFeature = {
       await purgeAccountGenerations(accountId);
     },
   },
-  retention: { 'testGenerations.prune': [pruneTestGenerations], 'idempotencyKeys.prune': [pruneIdempotencyKeys] },
+  retention: [
+    // The keys may be used again.
+    {
+      name: 'idempotency_keys',
+      table: 'generations',
+      key: 'uuid, account_id',
+      since: 'created_at',
+      afterMs: IDEMPOTENCY_KEY_RETENTION_MS,
+      where: 'idempotency_key IS NOT NULL',
+      set: 'idempotency_key = NULL',
+    },
+    // Once its event is dispatched, which is built from what is purged.
+    {
+      name: 'deleted_generations',
+      table: 'generations',
+      key: 'uuid, account_id',
+      since: 'deleted_at',
+      afterMs: 30 * DAY_MS,
+      where: `purged_at IS NULL AND status <> 'queued'
+          AND NOT EXISTS (SELECT FROM outbox_events e
+                           WHERE e.account_id = generations.account_id AND e.type = 'generation.' || generations.status
+                             AND e.subject = cast(generations.uuid AS text) AND e.next_attempt_at IS NOT NULL)`,
+      set: PURGED,
+    },
+    pruneTestGenerations,
+  ],
 };

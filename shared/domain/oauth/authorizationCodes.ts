@@ -22,13 +22,8 @@ import { storeApprovedLimit } from './applicationLimits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { LOG_REVOKED_GRANTS } from './grants.ts';
 import { getRedirectHost } from './redirectUris.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { generateRefreshToken, getRefreshTokenExpiry, type IssuedGrant } from './refreshTokens.ts';
 import { getResourceUrl, GRANT_RESOURCE, type Resource } from './resources.ts';
-import { DAY_MS } from '../../spec/durations.ts';
-
-/** Retention of used authorization codes, so that a replay is detected. */
-const USED_CODE_RETENTION_MS = DAY_MS;
 
 /** An authorization request that the user approved. */
 export interface ApprovedRequest {
@@ -263,21 +258,3 @@ const REVOKE_REPLAYED = prepared(
    ), ${LOG_REVOKED_GRANTS}
    SELECT account_id FROM revoked`,
 );
-
-const PRUNE_CODES = prepared(
-  'prune_oauth_codes',
-  `WITH deleted AS (
-     DELETE FROM oauth_codes WHERE code_hash IN (
-       SELECT code_hash FROM oauth_codes WHERE expires_at <= :before ORDER BY expires_at LIMIT ${STATEMENT_BATCH_SIZE}
-          FOR UPDATE SKIP LOCKED)
-     RETURNING grant_uuid
-   ), unused AS (
-     DELETE FROM oauth_grants g USING deleted WHERE g.uuid = deleted.grant_uuid AND g.connected_at IS NULL
-   )
-   SELECT grant_uuid FROM deleted`,
-);
-
-/** Deletes codes after their retention, and grants whose code was never exchanged. */
-export async function pruneExpiredCodes(): Promise<void> {
-  await runInBatches(PRUNE_CODES, { before: addMilliseconds(now(), -USED_CODE_RETENTION_MS) });
-}

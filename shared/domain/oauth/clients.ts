@@ -7,26 +7,16 @@ import {
 } from '../../gateways/clientMetadataDocument.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { prepared } from '../../lib/database/preparedStatements.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { createLruCache } from '../../lib/lruCache.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
-import {
-  INACTIVE_CLIENT_RETENTION_MS,
-  UNAPPROVED_CLIENT_RETENTION_MS,
-  UNAPPROVED_CLIENTS_MAX,
-  UNAVAILABLE_DOCUMENT_MAX_MS,
-} from '../../spec/limits.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
+import { UNAVAILABLE_DOCUMENT_MAX_MS } from '../../spec/limits.ts';
 import { CLI_CLIENT, OAuthError } from '../../spec/oauth.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { type ClientMetadata, parseClientMetadata } from './clientMetadata.ts';
 
 const CLIENT_ID_MAX_CHARACTERS = 1_000;
-/** Grace periods during which unapproved clients are not deleted: after registration, and after a consent page. */
-const NEW_CLIENT_GRACE_MS = 5 * MINUTE_MS;
-const APPROVAL_REQUEST_GRACE_MS = HOUR_MS;
 
 /** Registers a client under a new id (RFC 7591). */
 export async function registerClient({ name, redirectUris }: ClientMetadata): Promise<OAuthClient> {
@@ -110,52 +100,6 @@ export async function recordApprovalRequest({ client_id, last_used_at }: OAuthCl
     .whereRaw('(approval_requested_at IS NULL OR approval_requested_at <= ?)', [
       addMilliseconds(at, -APPROVAL_RECORD_INTERVAL_MS),
     ]);
-}
-
-const PRUNE_UNUSED_CLIENTS = prepared(
-  'prune_oauth_clients',
-  `DELETE FROM oauth_clients c
-    WHERE c.client_id IN (
-      SELECT o.client_id FROM oauth_clients o
-       WHERE coalesce(o.last_used_at, o.created_at) <= :unusedSince
-         AND (o.last_used_at IS NULL OR o.last_used_at <= :inactiveSince)
-         AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = o.client_id)
-       ORDER BY coalesce(o.last_used_at, o.created_at) LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
-   RETURNING c.client_id`,
-);
-
-/** Repeats its conditions in the outer query: a client that is approved in the meantime stays. */
-const PRUNE_EXCESS_UNAPPROVED_CLIENTS = prepared(
-  'prune_unapproved_oauth_clients',
-  `DELETE FROM oauth_clients c
-    WHERE c.last_used_at IS NULL
-      AND c.created_at <= :registeredBefore
-      AND (c.approval_requested_at IS NULL OR c.approval_requested_at <= :askedBefore)
-      AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = c.client_id)
-      AND c.client_id IN (
-        SELECT o.client_id FROM oauth_clients o
-         WHERE o.last_used_at IS NULL AND o.created_at <= :registeredBefore
-           AND (o.approval_requested_at IS NULL OR o.approval_requested_at <= :askedBefore)
-         ORDER BY o.created_at DESC OFFSET :kept LIMIT ${STATEMENT_BATCH_SIZE})
-   RETURNING c.client_id`,
-);
-
-/**
- * Deletes clients that were not approved within a day, and clients that were not used for 90 days. Of the clients without
- * approval, only the newest are kept, so that a flood of registrations cannot fill the disk. Clients that registered just
- * now, or whose consent page is open, are not counted.
- */
-export async function pruneUnusedClients(): Promise<void> {
-  const at = now();
-  await runInBatches(PRUNE_UNUSED_CLIENTS, {
-    unusedSince: addMilliseconds(at, -UNAPPROVED_CLIENT_RETENTION_MS),
-    inactiveSince: addMilliseconds(at, -INACTIVE_CLIENT_RETENTION_MS),
-  });
-  await runInBatches(PRUNE_EXCESS_UNAPPROVED_CLIENTS, {
-    kept: UNAPPROVED_CLIENTS_MAX,
-    registeredBefore: addMilliseconds(at, -NEW_CLIENT_GRACE_MS),
-    askedBefore: addMilliseconds(at, -APPROVAL_REQUEST_GRACE_MS),
-  });
 }
 
 /**

@@ -11,7 +11,6 @@ import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { getGraceStart, revokeGrant } from './grants.ts';
 import { isLoopbackUri } from './redirectUris.ts';
 import { getResourceUrl, GRANT_RESOURCE, type Resource } from './resources.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 
 /** Grant for which an access token can be issued, with its new refresh token. */
@@ -196,24 +195,4 @@ export async function revokeRefreshToken(tokenText: string, clientId: string, or
   if (row === undefined) return;
   if (row.client_id !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
   await revokeGrant(row.uuid, 'application', origin);
-}
-
-const PRUNE_REFRESH_TOKENS = prepared(
-  'prune_refresh_tokens',
-  `WITH deleted AS (
-     DELETE FROM oauth_refresh_tokens WHERE token_hash IN (
-       SELECT token_hash FROM oauth_refresh_tokens WHERE expires_at <= :now ORDER BY expires_at LIMIT ${STATEMENT_BATCH_SIZE}
-          FOR UPDATE SKIP LOCKED)
-     RETURNING grant_uuid
-   ), expired_grants AS (
-     DELETE FROM oauth_grants g
-      WHERE g.uuid IN (SELECT grant_uuid FROM deleted)
-        AND NOT EXISTS (SELECT FROM oauth_refresh_tokens t WHERE t.grant_uuid = g.uuid AND t.expires_at > :now)
-   )
-   SELECT grant_uuid FROM deleted`,
-);
-
-/** Deletes expired refresh tokens, and grants that have no other. */
-export async function pruneExpiredRefreshTokens(): Promise<void> {
-  await runInBatches(PRUNE_REFRESH_TOKENS, { now: now() });
 }

@@ -26,7 +26,7 @@ const CACHE_MAX_AGE_MS = 30_000;
 /** Minimum time between two reads for unknown key ids, so that made-up ids cannot flood the database. */
 const REFETCH_INTERVAL_MS = 2_000;
 /** Time for which a key stays published after its last signature. */
-const RETIRED_KEY_PUBLISH_MS = ACCESS_TOKEN_SECONDS * 1_000 + ACTIVATION_DELAY_MS;
+export const RETIRED_KEY_PUBLISH_MS = ACCESS_TOKEN_SECONDS * 1_000 + ACTIVATION_DELAY_MS;
 
 const state = perService(() => ({
   known: [] as SigningKey[],
@@ -74,15 +74,6 @@ export async function rotateSigningKeys(): Promise<{ kid: string; signsFrom: Dat
   const at = now();
   const signsFrom = newest === undefined ? at : addMilliseconds(at, ACTIVATION_DELAY_MS);
   return createSigningKey((newest?.number ?? 0) + 1, at, signsFrom);
-}
-
-/** Deletes keys whose tokens have all expired. */
-export async function pruneRetiredKeys(): Promise<void> {
-  const keys = await OAuthSigningKey.query().orderBy('number', 'desc');
-  const retired = keys.filter((_, index) => isRetired(keys[index - 1]));
-  await OAuthSigningKey.query()
-    .findByIds(retired.map(({ number }) => number))
-    .delete();
 }
 
 /** @param next the key that replaced the one in question. */

@@ -1,6 +1,6 @@
+import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 import type { DomainFeature } from '../feature.ts';
-import { pruneIdempotentRequests } from './idempotentRequests.ts';
 
 export const PLATFORM: DomainFeature = {
   erasure: {
@@ -8,5 +8,12 @@ export const PLATFORM: DomainFeature = {
       await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
     },
   },
-  retention: { 'idempotentRequests.prune': [pruneIdempotentRequests] },
+  retention: [
+    {
+      table: 'idempotent_requests',
+      key: 'account_id, scope, key_hash',
+      since: 'created_at',
+      afterMs: IDEMPOTENCY_KEY_RETENTION_MS,
+    },
+  ],
 };

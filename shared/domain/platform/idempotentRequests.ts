@@ -3,11 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
 import { toCanonicalJson } from '../../lib/canonicalJson.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared } from '../../lib/database/preparedStatements.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { decryptText, deriveKey, encryptText } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 import { sha256 } from '../../lib/secrets.ts';
@@ -177,18 +174,4 @@ function decrypt(stored: Buffer, keyed: KeyedRequest): unknown {
 /** Responses that were stored before the secret changes can no longer be read. */
 function deriveEncryptionKey({ accountId, scope, key }: KeyedRequest): Buffer {
   return deriveKey(getServerSecret(), `response ${accountId} ${scope} ${key}`);
-}
-
-const PRUNE = prepared(
-  'prune_idempotent_requests',
-  `DELETE FROM idempotent_requests
-    WHERE (account_id, scope, key_hash) IN (SELECT account_id, scope, key_hash FROM idempotent_requests
-                                             WHERE created_at <= :before ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE})
-   RETURNING account_id`,
-);
-
-/** Deletes requests that are more than a day old. */
-export async function pruneIdempotentRequests(): Promise<void> {
-  const before = addMilliseconds(now(), -IDEMPOTENCY_KEY_RETENTION_MS);
-  await runInBatches(PRUNE, { before });
 }

@@ -4,8 +4,6 @@ import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { revokeAccess } from './revokeAccess.ts';
-import { pruneExpiredSessions } from './sessions.ts';
-import { pruneExpiredSignIns } from './signIn.ts';
 
 export const SIGN_IN: DomainFeature = {
   exportLists: [
@@ -24,5 +22,8 @@ export const SIGN_IN: DomainFeature = {
       await Identity.query(transaction).delete().where({ account_id: accountId });
     },
   },
-  retention: { 'sessions.prune': [pruneExpiredSessions, pruneExpiredSignIns] },
+  retention: [
+    { table: 'sessions', key: 'token_hash', since: 'expires_at', afterMs: 0 },
+    { table: 'sign_in_attempts', key: 'state_hash', since: 'expires_at', afterMs: 0 },
+  ],
 };

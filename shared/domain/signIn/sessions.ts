@@ -240,13 +240,3 @@ export const recordSessionLastUsed = createLastUsedRecorder({
   type: 'bytea',
   intervalMs: SESSION_LAST_USED_INTERVAL_MS,
 });
-
-const BATCH_SIZE = 1_000;
-
-/** Deletes expired sessions. */
-export async function pruneExpiredSessions(): Promise<void> {
-  for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE; ) {
-    const expired = Session.query().select('token_hash').where('expires_at', '<=', now()).limit(BATCH_SIZE);
-    deletedCount = await Session.query().whereIn('token_hash', expired).delete();
-  }
-}

@@ -143,13 +143,3 @@ function toSignInProblem(error: unknown, provider: ProviderName): SignInProblem 
   if (error.fault !== 'denied') logger.warn({ provider, fault: error.fault, err: error }, 'sign-in failed');
   return error.fault;
 }
-
-const BATCH_SIZE = 1_000;
-
-/** Deletes sign-in attempts that were not completed in time. */
-export async function pruneExpiredSignIns(): Promise<void> {
-  for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE; ) {
-    const expired = SignInAttempt.query().select('state_hash').where('expires_at', '<=', now()).limit(BATCH_SIZE);
-    deletedCount = await SignInAttempt.query().whereIn('state_hash', expired).delete();
-  }
-}

@@ -3,12 +3,11 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { isDraining } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
 import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
-import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 import { EMAIL_KIND_BY_EVENT, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
@@ -120,24 +119,6 @@ async function recordFailure({ id, uuid, type, attempts }: OutboxEvent, err: unk
   const nextAttemptAt = addMilliseconds(now(), getBackoffMs(attempts, RETRY_BACKOFF));
   const lastError = (err instanceof Error ? err.message : String(err)).slice(0, 500);
   await runStatement(RECORD_FAILURE, { id, nextAttemptAt, lastError }, transaction);
-}
-
-/** Days for which dispatched events and their deliveries are kept. */
-const EVENT_RETENTION_DAYS = 30;
-
-const PRUNE_EVENTS = prepared(
-  'prune_events',
-  `DELETE FROM outbox_events WHERE id IN (
-     SELECT e.id FROM outbox_events e
-      WHERE e.created_at <= :before AND e.next_attempt_at IS NULL
-        AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.event_id = e.id AND d.status = 'pending')
-      ORDER BY e.created_at LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
-   RETURNING id`,
-);
-
-/** Deletes events after their retention, with their deliveries; not while a delivery is pending. */
-export async function pruneEvents(): Promise<void> {
-  await runInBatches(PRUNE_EVENTS, { before: addMilliseconds(now(), -EVENT_RETENTION_DAYS * DAY_MS) });
 }
 
 /** An event with what follows from it. */

@@ -1,11 +1,11 @@
 import { db } from '../../lib/database/pool.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { type ExportList, listTable, qualifyColumns, selectNext } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
-import { pruneEvents } from './dispatchEvents.ts';
 import { failDeliveriesOfDisabledEndpoints } from './endpointState.ts';
 import { NOTIFICATION_INVARIANTS } from './invariants.ts';
 
@@ -79,5 +79,16 @@ export const WEBHOOKS: DomainFeature = {
       await WebhookEndpoint.query(transaction).delete().where(owned);
     },
   },
-  retention: { 'events.prune': [failDeliveriesOfDisabledEndpoints, pruneEvents] },
+  retention: [
+    failDeliveriesOfDisabledEndpoints,
+    // With their deliveries, none of which is pending.
+    {
+      table: 'outbox_events',
+      key: 'id',
+      since: 'created_at',
+      afterMs: 30 * DAY_MS,
+      where: `next_attempt_at IS NULL
+          AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.event_id = outbox_events.id AND d.status = 'pending')`,
+    },
+  ],
 };
