@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
+import { DELETION_BLOCK } from '../../shared/domain/generations/delete.ts';
 import { writeLedgerHistory } from './ledgerHistory.ts';
 
 /** The initial data of a measurement: written by SQL, and consistent with every sum and counter of the service. */
@@ -164,9 +165,8 @@ export async function deleteSomeGenerations(client: Client): Promise<void> {
     ), counted AS (
       UPDATE accounts SET generations_deleted = (SELECT count(*) FROM gone) WHERE id = ${HOT_ACCOUNT}
     )
-    INSERT INTO generation_deletion_counts (account_id, level, block, deleted)
-    SELECT ${HOT_ACCOUNT}, level, (number - 1) / size, count(*)
-      FROM gone, (VALUES (1, 256), (2, 65536)) AS l (level, size) GROUP BY 2, 3`);
+    INSERT INTO generation_deletion_counts (account_id, block, deleted)
+    SELECT ${HOT_ACCOUNT}, (number - 1) / ${DELETION_BLOCK}, count(*) FROM gone GROUP BY 2`);
   await client.query('VACUUM ANALYZE generations, generation_deletion_counts, accounts');
 }
 

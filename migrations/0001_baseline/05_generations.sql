@@ -104,14 +104,13 @@ CREATE INDEX generations_test_idx ON generations (uuid) WHERE is_test AND delete
 CREATE INDEX generations_refunded_idx ON generations (uuid) WHERE refunded_at IS NOT NULL;
 CREATE INDEX generations_purge_idx ON generations (deleted_at) WHERE deleted_at IS NOT NULL AND purged_at IS NULL;
 
--- Deleted generations per block of 256^level numbers. A page at some distance from the newest generation is found from
--- these counts, without reading the rows between.
+-- Deleted generations per block of 512 numbers. A page at some distance from the newest generation is found from these
+-- counts, without reading the rows between.
 CREATE TABLE generation_deletion_counts (
   account_id  bigint   NOT NULL,
-  level       smallint NOT NULL,
   block       bigint   NOT NULL,
   deleted     integer  NOT NULL,
-  PRIMARY KEY (account_id, level, block)
+  PRIMARY KEY (account_id, block)
 ) WITH (fillfactor = 80);
 
 -- Media to delete: all files at the secret path of a generation. The row is removed once the files are deleted.

@@ -49,6 +49,24 @@ export const getGenerationResponse = perService(() =>
   }),
 );
 
+/** Columns of a generation that its owner sees. Statements of reads, lists and downloads select them. */
+export const SHOWN_COLUMNS = [
+  'uuid',
+  'model',
+  'prompt',
+  'params',
+  'status',
+  'output_path',
+  'thumbnail_path',
+  'credits_charged',
+  'error_message',
+  'created_at',
+  'completed_at',
+  'is_watermarked',
+  'metadata',
+  'cancel_requested_at',
+] as const satisfies readonly (keyof Generation)[];
+
 export function presentGeneration(row: Generation): Static<ReturnType<typeof getGenerationResponse>> {
   const model = getModelInfo(row.model);
   return {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
 import { LIST_FILTERED_LEDGER } from '../../shared/domain/credits/listFilteredLedger.ts';
-import { getListFilteredStatement } from '../../shared/domain/generations/listFiltered.ts';
+import { getFilteredStatement } from '../../shared/domain/generations/list.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { explainPrepared, PLAN_CACHE_MODES } from '../harness/explainPrepared.ts';
 
@@ -49,7 +49,7 @@ describe('the statements of filtered lists', () => {
       after(() => client.end());
 
       for (const mode of PLAN_CACHE_MODES) {
-        for (const statement of [getListFilteredStatement(['vidmodel-video', 'imgmodel-2']), LIST_FILTERED_LEDGER]) {
+        for (const statement of [getFilteredStatement(2), LIST_FILTERED_LEDGER]) {
           it(`${statement.name} reads no more than the limit of ${ITEMS} matches, with ${mode}`, async () => {
             const plan = await explainPrepared(client, statement, PARAMETERS, mode);
             const read = [...plan.matchAll(/actual rows=(\d+)/g)].map(([, number]) => Number(number));

@@ -95,8 +95,8 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE generations SET number = 2 WHERE account_id = 1 AND number = 3'),
   ],
   'deletions-are-counted': [
-    breakCustomer('DELETE FROM generation_deletion_counts WHERE level = 1'),
-    breakCustomer('UPDATE generation_deletion_counts SET deleted = 2 WHERE level = 2'),
+    breakCustomer('DELETE FROM generation_deletion_counts'),
+    breakCustomer('UPDATE generation_deletion_counts SET deleted = 2'),
   ],
   'completed-generations-are-consistent': [
     breakCustomer(`UPDATE generations SET completed_at = now() WHERE ${QUEUED}`),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { DELETION_BLOCK } from '../../shared/domain/generations/delete.ts';
 import { buildSpendingLimitsSql } from './spendingLimitsFixture.ts';
 import { writeAffiliateProgram } from './affiliateFixture.ts';
 
@@ -213,8 +214,7 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
     if (month !== 5) continue;
     await client.query('UPDATE generations SET deleted_at = $2 WHERE uuid = $1', [uuid, addHours(start, 20)]);
     await client.query(
-      `INSERT INTO generation_deletion_counts SELECT $1, level, (number - 1) / size, 1
-         FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size) WHERE uuid = $2`,
+      `INSERT INTO generation_deletion_counts SELECT $1, (number - 1) / ${DELETION_BLOCK}, 1 FROM generations WHERE uuid = $2`,
       [id, uuid],
     );
     account.deleted += 1;

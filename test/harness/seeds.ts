@@ -1,3 +1,4 @@
+import { DELETION_BLOCK } from '../../shared/domain/generations/delete.ts';
 import type { TestCustomer } from './apiClient.ts';
 import type { TestService } from './testService.ts';
 
@@ -150,10 +151,9 @@ export async function deleteGenerationsByNumber(
      ), counted AS (
        UPDATE accounts SET generations_deleted = generations_deleted + (SELECT count(*) FROM gone) WHERE email = $1
      )
-     INSERT INTO generation_deletion_counts AS d (account_id, level, block, deleted)
-     SELECT account_id, level, (number - 1) / size, count(*)
-       FROM gone, (VALUES (1, 256), (2, 65536)) AS levels (level, size) GROUP BY 1, 2, 3
-     ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + excluded.deleted`,
+     INSERT INTO generation_deletion_counts AS d (account_id, block, deleted)
+     SELECT account_id, (number - 1) / ${DELETION_BLOCK}, count(*) FROM gone GROUP BY 1, 2
+     ON CONFLICT (account_id, block) DO UPDATE SET deleted = d.deleted + excluded.deleted`,
     [email, numbers],
   );
 }

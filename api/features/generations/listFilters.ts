@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { GenerationFilter } from '../../../shared/domain/generations/listFiltered.ts';
+import type { GenerationFilter } from '../../../shared/domain/generations/list.ts';
 import { findMetadataFilters, parseMetadataFilter } from '../../../shared/domain/generations/metadata.ts';
 import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import { listOtherModels } from '../../../shared/lib/catalog/knownModels.ts';

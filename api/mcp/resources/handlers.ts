@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
-import { completeGenerationIds, listGenerationsByCursor } from '../../../shared/domain/generations/listByCursor.ts';
+import { completeGenerationIds, listGenerationsByCursor } from '../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import { HOUR_MS } from '../../../shared/spec/durations.ts';

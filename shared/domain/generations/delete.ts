@@ -4,9 +4,9 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { withVerifiedCredential } from '../accounts/lockedCredentials.ts';
-import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
 
-const LEVEL_VALUES = BLOCK_LEVELS.map((level) => `(${level}, ${blockSize(level)})`).join(', ');
+/** Numbers of generations whose deletions are counted together. A page skips at most as many rows. */
+export const DELETION_BLOCK = 512;
 
 const DELETE = prepared(
   'delete_generation',
@@ -22,10 +22,9 @@ const DELETE = prepared(
        FROM gone, owner
       WHERE a.id = gone.account_id
    ), blocks AS (
-     INSERT INTO generation_deletion_counts AS d (account_id, level, block, deleted)
-     SELECT gone.account_id, l.level, (gone.number - 1) / l.size, 1
-       FROM gone, (VALUES ${LEVEL_VALUES}) AS l (level, size)
-     ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + 1
+     INSERT INTO generation_deletion_counts AS d (account_id, block, deleted)
+     SELECT account_id, (number - 1) / ${DELETION_BLOCK}, 1 FROM gone
+     ON CONFLICT (account_id, block) DO UPDATE SET deleted = d.deleted + 1
    ), files AS (
      -- For a generation that is still queued, the statement that ends it does this.
      INSERT INTO media_deletions (media_token, next_attempt_at)

@@ -1,5 +1,6 @@
 import { config } from '../../lib/config.ts';
 import { db } from '../../lib/database/pool.ts';
+import { SHOWN_COLUMNS } from '../../presenters/generation.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { type ExportList, type ExportRow, qualifyColumns, selectNext } from '../exportList.ts';
@@ -12,24 +13,13 @@ import { GENERATION_INVARIANTS } from './invariants.ts';
 import { PURGED, purgeAccountGenerations } from './purge.ts';
 
 const EXPORTED_COLUMNS = [
-  'uuid',
+  ...SHOWN_COLUMNS,
   'number',
-  'model',
-  'prompt',
-  'params',
-  'status',
-  'credits_charged',
   'plan_credits_charged',
-  'is_watermarked',
-  'error_message',
   'idempotency_key',
   'api_key_number',
   'oauth_client_id',
   'webhook_url',
-  'metadata',
-  'cancel_requested_at',
-  'created_at',
-  'completed_at',
   'deleted_at',
   'refunded_at',
   'purged_at',
@@ -53,7 +43,7 @@ const LIVE_GENERATIONS: ExportList = {
         join.on('generations.uuid', 'ledger_entries.generation_uuid');
         join.on('generations.account_id', 'ledger_entries.account_id');
       })
-      .select(qualifyColumns('generations', [...EXPORTED_COLUMNS, 'output_path', 'thumbnail_path']))
+      .select(qualifyColumns('generations', EXPORTED_COLUMNS))
       .where({ 'ledger_entries.account_id': accountId, 'ledger_entries.entry_type': 'burn' });
     return selectNext(burns, 'ledger_entries.number', after);
   },
@@ -65,9 +55,7 @@ const TEST_GENERATIONS: ExportList = {
   name: 'generations',
   mode: 'test',
   select: (accountId, after) => {
-    const kept = db('generations')
-      .select([...EXPORTED_COLUMNS, 'output_path', 'thumbnail_path'])
-      .where({ account_id: accountId, deleted_at: null });
+    const kept = db('generations').select(EXPORTED_COLUMNS).where({ account_id: accountId, deleted_at: null });
     return selectNext(kept, 'number', after);
   },
   present: presentFiles,

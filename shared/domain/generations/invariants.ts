@@ -1,6 +1,7 @@
 import { FAILURE_MESSAGES } from '../../gateways/upstreams/index.ts';
 import { UNCONFIRMED_SUBMITS_MAX } from '../../spec/limits.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
+import { DELETION_BLOCK } from './delete.ts';
 
 /** Generations: their charges and refunds, the slots that they occupy, and their results. */
 
@@ -116,15 +117,14 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'deletions-are-counted',
-    statement: 'The counts of deleted generations in each block of 256 and of 65,536 numbers are right.',
+    statement: `The counts of deleted generations in each block of ${DELETION_BLOCK} numbers are right.`,
     checkedWhen: 'always',
     query: `
-      SELECT account_id, format('block %s of level %s', block, level) AS subject,
+      SELECT account_id, format('block %s', block) AS subject,
              format('counted %s, found %s', coalesce(d.deleted, 0), coalesce(g.deleted, 0)) AS detail
         FROM generation_deletion_counts d
-        FULL JOIN (SELECT account_id, level::smallint, (number - 1) / size AS block, count(*) AS deleted
-                     FROM generations, (VALUES (1, 256), (2, 65536)) AS blocks (level, size)
-                    WHERE deleted_at IS NOT NULL GROUP BY 1, 2, 3) g USING (account_id, level, block)
+        FULL JOIN (SELECT account_id, (number - 1) / ${DELETION_BLOCK} AS block, count(*) AS deleted
+                     FROM generations WHERE deleted_at IS NOT NULL GROUP BY 1, 2) g USING (account_id, block)
        WHERE d.deleted::bigint IS DISTINCT FROM g.deleted`,
   },
   {

@@ -9,6 +9,7 @@ import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/genera
 import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
+import { SHOWN_COLUMNS } from '../../presenters/generation.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import {
   accountSuspendedError,
@@ -22,6 +23,7 @@ import {
 } from '../accounts/credentials.ts';
 import { assertSameRights } from '../accounts/lockedCredentials.ts';
 import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
+import { qualifyColumns } from '../exportList.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
 /** A generation as it is stored, and whether a read of it leads to a refresh. */
@@ -43,8 +45,7 @@ const READ = prepared(
             AND (wanted.grant_uuid IS NULL OR EXISTS (
                    SELECT FROM oauth_grants o
                     WHERE o.uuid = wanted.grant_uuid AND o.account_id = wanted.account_id AND o.revoked_at IS NULL)) AS is_valid,
-          g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
-          g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at, g.metadata, g.upstream,
+          ${qualifyColumns('g', SHOWN_COLUMNS).join(', ')}, g.upstream,
           g.status = 'queued' AND g.upstream_handle IS NOT NULL
             AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due
      FROM unnest(${writeArray('uuids', 'uuid')}, cast(:accounts AS bigint[]), cast(:hashes AS bytea[]), cast(:grants AS uuid[]))
