@@ -1,14 +1,18 @@
 -- Hourly sums that the staff metrics and the reports for staff read.
 
--- Generations by the hour of their creation. Rows of an hour are replaced until all of its generations have ended.
+-- Generations by the hour of their creation.
 CREATE TABLE generation_hours (
   hour                 timestamptz NOT NULL,
+  -- Of generations that may still change. Replaced once a minute.
+  is_open              boolean     NOT NULL DEFAULT false,
   model                text        NOT NULL,
   -- Empty: never submitted.
   upstream             text        NOT NULL,
   upstream_model       text        NOT NULL,
-  -- Plan of the account when the hour was summed; empty: none.
+  -- Plan of the account when the generation was summed; empty: none.
   plan                 text        NOT NULL,
+  -- Why they failed; empty: they have not.
+  reason               text        NOT NULL DEFAULT '',
   generations          bigint      NOT NULL,
   succeeded            bigint      NOT NULL,
   failed               bigint      NOT NULL,
@@ -25,23 +29,12 @@ CREATE TABLE generation_hours (
   timed                bigint      NOT NULL,
   latency_ms_sum       bigint      NOT NULL,
   latency_ms_max       bigint      NOT NULL,
-  PRIMARY KEY (hour, model, upstream, upstream_model, plan)
+  -- The latest failure.
+  last_failed_at       timestamptz,
+  example_uuid         uuid,
+  PRIMARY KEY (hour, is_open, model, upstream, upstream_model, plan, reason)
 );
 COMMENT ON COLUMN generation_hours.canceled IS 'canceled by their owners and refunded; not in failed';
-
-CREATE TABLE failure_hours (
-  hour              timestamptz NOT NULL,
-  model             text        NOT NULL,
-  upstream          text        NOT NULL,
-  upstream_model    text        NOT NULL,
-  reason            text        NOT NULL,
-  failed            bigint      NOT NULL,
-  refunded_credits  bigint      NOT NULL,
-  last_failed_at    timestamptz NOT NULL,
-  -- The latest of them.
-  example_uuid      uuid        NOT NULL,
-  PRIMARY KEY (hour, model, upstream, upstream_model, reason)
-);
 
 -- Health checks by the hour in which they were made.
 CREATE TABLE upstream_hours (
@@ -59,7 +52,7 @@ CREATE TABLE upstream_hours (
 -- One row.
 CREATE TABLE report_progress (
   is_current      boolean     PRIMARY KEY CHECK (is_current),
-  -- Hours before this time are not summed again.
+  -- Generations created before this time are final, and not summed again.
   finished_until  timestamptz NOT NULL,
   summed_at       timestamptz NOT NULL
 );

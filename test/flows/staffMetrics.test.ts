@@ -88,11 +88,11 @@ describe('staff metrics', () => {
 
   /** Sums all hours again, instead of those that may change after a minute. */
   const sumAllHours = async () => {
-    await service.sql('DELETE FROM report_progress');
+    await service.sql('DELETE FROM generation_hours; DELETE FROM report_progress');
     await sumGenerationHours();
     const [{ finalHours }] = await service.sql(
       `SELECT count(*)::int AS "finalHours" FROM generation_hours
-        WHERE hour < (SELECT finished_until FROM report_progress)`,
+        WHERE hour < (SELECT finished_until FROM report_progress) AND NOT is_open`,
     );
     return finalHours as number;
   };
@@ -194,7 +194,7 @@ describe('staff metrics', () => {
       const customer = await service.createCustomer('studio');
       await seedImages(service, customer, 5, 3);
       await seedImages(service, customer, 3, 400);
-      await service.sql('DELETE FROM report_progress');
+      await service.sql('DELETE FROM generation_hours; DELETE FROM report_progress');
       const before = await expectRaw();
       expect(await sumAllHours()).to.equal(2);
       service.fabricated.delete('final-hours-match-generations');
@@ -203,6 +203,22 @@ describe('staff metrics', () => {
       expect(after.by_model[1].generations).to.equal(before.by_model[1].generations + 1);
       await completeAllGenerations(service, customer);
       await Promise.all([sumAllHours(), expectRaw(), expectRaw(), expectRaw()]);
+    });
+
+    it('replace the sums of generations that may still change, and add the others once', async () => {
+      const customer = await service.createCustomer('studio');
+      await seedImages(service, customer, 4, 1 / 24);
+      await sumAllHours();
+      service.fabricated.delete('final-hours-match-generations');
+      const read = () =>
+        service.sql('SELECT is_open, sum(generations)::int AS generations FROM generation_hours GROUP BY 1 ORDER BY 1');
+      const [final, open] = await read();
+      await customer.createImage();
+      await service.sql(`UPDATE report_progress SET summed_at = 'epoch'`);
+      await sumGenerationHours();
+      expect(await read()).to.deep.equal([final, { is_open: true, generations: open.generations + 1 }]);
+      await expectRaw();
+      await completeAllGenerations(service, customer);
     });
 
     it('are corrected by the refunds of staff', async () => {

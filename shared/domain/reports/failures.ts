@@ -30,7 +30,7 @@ const READ_FAILURES = prepared(
   `SELECT hour >= :since AS is_current, model, ${UPSTREAM_NAME} AS upstream, reason, cast(sum(failed) AS float8) AS failed,
           cast(sum(refunded_credits) AS float8) AS refunded_credits, max(last_failed_at) AS last_failed_at,
           (array_agg(example_uuid ORDER BY last_failed_at DESC))[1] AS example_uuid
-     FROM failure_hours WHERE hour >= :previousSince AND hour < :until GROUP BY 1, 2, 3, 4`,
+     FROM generation_hours WHERE hour >= :previousSince AND hour < :until AND failed > 0 GROUP BY 1, 2, 3, 4`,
 );
 
 /** Failed generations, grouped by what failed and where. */

@@ -5,7 +5,7 @@ export const REPORT_SUMS: DomainFeature = {
     {
       name: 'final-hours-match-generations',
       statement:
-        'The sums of a final hour by model equal its generations, their credits without refunds, and their cost.',
+        'The final sums of an hour by model equal its generations, their credits without refunds, and their cost.',
       checkedWhen: 'always',
       query: `
         SELECT NULL::bigint AS account_id, format('%s in the hour of %s', model, hour) AS subject,
@@ -14,7 +14,8 @@ export const REPORT_SUMS: DomainFeature = {
                       coalesce(g.cents, 0)) AS detail
           FROM (SELECT hour, model, sum(generations) AS generations, sum(plan_credits + topup_credits) AS credits,
                        sum(provider_cost_cents) AS cents
-                  FROM generation_hours WHERE hour < (SELECT finished_until FROM report_progress) GROUP BY 1, 2) h
+                  FROM generation_hours
+                 WHERE hour < (SELECT finished_until FROM report_progress) AND NOT is_open GROUP BY 1, 2) h
           FULL JOIN (SELECT date_trunc('hour', created_at, 'UTC') AS hour, model, count(*) AS generations,
                             sum(CASE WHEN status = 'failed' THEN 0 ELSE credits_charged END) AS credits,
                             coalesce(sum(provider_cost_cents), 0) AS cents

@@ -19,7 +19,7 @@ export const marginReport: ReportDefinition = {
   summary: 'What used credits earned and cost, by model and by plan.',
   definition: [
     'Counts the credits of generations created in the range, without failed ones, which were refunded. Refunds by staff are not subtracted. Unused credits are not revenue here, so the sum differs from what was charged to cards.',
-    'Plan revenue: plan credits at the rate of the plan that the account had when the hour was summed, which is its monthly price divided by its monthly credits.',
+    'Plan revenue: plan credits at the rate of the plan that the account had when they were summed, which is its monthly price divided by its monthly credits.',
     'Top-up revenue: other credits at the average rate of the paid top-ups of the account, less reversals. Goodwill credits of an account without top-ups earn nothing.',
     `Commissions: ${COMMISSION_PERCENT} % of the plan revenue of accounts that an affiliate referred, as their credits are used; the affiliate report counts them when invoices are paid.`,
     'Margin: revenue less provider cost and commissions. Fees of the payment processor, taxes and discounts are not included.',

@@ -1,13 +1,15 @@
+import type { Knex } from 'knex';
 import { listOtherModels } from '../../lib/catalog/knownModels.ts';
 import { loadReleasedModels } from '../catalog/knownModels.ts';
 import { getCatalog, getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { listLastUtcDays } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
+import { db } from '../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { METRIC_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
-import { readSummedHours } from './generationHours.ts';
+import { findSummedHours } from './generationHours.ts';
 
 /** Sums of one UTC day. */
 export interface DailyMetrics {
@@ -52,7 +54,7 @@ export interface ModelMetrics {
 
 /** The sum of a metric and label: of one of the last days, or of all days before them where `day` is null. */
 interface MetricSum {
-  metric: 'accounts' | 'subscriptions' | 'canceling' | 'started' | 'topups' | 'usage' | 'cost';
+  metric: 'accounts' | 'signups' | 'subscriptions' | 'started' | 'topups' | 'usage' | 'cost';
   label: string;
   day: string | null;
   count: number;
@@ -64,21 +66,22 @@ const selectDay = (column: string) =>
   `CASE WHEN ${column} >= :since THEN (${column} AT TIME ZONE 'UTC')::date END AS day`;
 
 /**
- * Counts in one snapshot, each metric by an index. Usage is that of the summed hours and of the generations created
- * since then, less the refunds by staff, which the hours do not subtract.
+ * Counts in one snapshot, each metric by an index. Usage is that of the hourly sums and of the generations created since
+ * then, less the refunds by staff, which the sums do not subtract.
  */
 const READ_METRIC_SUMS = prepared(
   'read_metric_sums',
   `SELECT metric, label, to_char(day, 'YYYY-MM-DD') AS day, cast(sum(count) AS float8) AS count,
           cast(sum(amount) AS float8) AS amount
-     FROM (SELECT 'accounts' AS metric, onboarding_step AS label, ${selectDay('created_at')}, count(*) AS count, 0 AS amount
-             FROM accounts WHERE live_account_id IS NULL GROUP BY 2, 3
+     FROM (SELECT 'accounts' AS metric, onboarding_step AS label, cast(NULL AS date) AS day, count(*) AS count, 0 AS amount
+             FROM accounts WHERE live_account_id IS NULL GROUP BY 2
             UNION ALL
-           SELECT 'subscriptions', plan_slug, NULL, count(*), 0 FROM subscriptions
-            WHERE status IN ('active', 'past_due') GROUP BY 2
+           SELECT 'signups', '', ${selectDay('created_at')}, count(*), 0
+             FROM accounts WHERE live_account_id IS NULL AND created_at >= :since GROUP BY 3
             UNION ALL
-           SELECT 'canceling', plan_slug, NULL, count(*), 0 FROM subscriptions
-            WHERE status IN ('active', 'past_due') AND cancel_at_period_end GROUP BY 2
+           -- The amount is the number of those that will not be renewed.
+           SELECT 'subscriptions', plan_slug, NULL, count(*), count(*) FILTER (WHERE cancel_at_period_end)
+             FROM subscriptions WHERE status IN ('active', 'past_due') GROUP BY 2
             UNION ALL
            SELECT 'started', plan_slug, ${selectDay('activated_at')}, count(*), 0
              FROM subscriptions WHERE activated_at >= :since GROUP BY 2, 3
@@ -89,7 +92,7 @@ const READ_METRIC_SUMS = prepared(
            SELECT metric, model, day, count, amount
              FROM (SELECT model, ${selectDay('hour')}, sum(generations) AS generations, sum(plan_credits + topup_credits) AS credits,
                           sum(provider_cost_cents) AS cents
-                     FROM generation_hours WHERE hour < :summedUntil GROUP BY 1, 2
+                     FROM generation_hours WHERE hour < :summedUntil AND (NOT is_open OR :includesOpen) GROUP BY 1, 2
                     UNION ALL
                    SELECT model, ${selectDay('created_at')}, count(*), sum(CASE WHEN status = 'failed' THEN 0 ELSE credits_charged END),
                           coalesce(sum(provider_cost_cents), 0)
@@ -108,7 +111,12 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
   const generatedAt = now();
   const days = listLastUtcDays(generatedAt, METRIC_DAYS);
   const since = new Date(days[0] as string);
-  const totals = await runStatement<MetricSum>(READ_METRIC_SUMS, { since, ...(await readSummedHours()) });
+  const totals = await db.transaction(
+    async (transaction: Knex.Transaction) =>
+      runStatement<MetricSum>(READ_METRIC_SUMS, { since, ...(await findSummedHours(transaction)) }, transaction),
+    // Sums that become final in between would count twice.
+    { isolationLevel: 'repeatable read', readOnly: true },
+  );
   const recent = totals.filter(({ day }) => day !== null);
 
   const byPlan = getCatalog().plans.map((plan) => {
@@ -125,12 +133,12 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
     generatedAt,
     users: {
       total: sumCounts(totals, 'accounts'),
-      newIn30Days: sumCounts(recent, 'accounts'),
+      newIn30Days: sumCounts(recent, 'signups'),
       onboarding: Object.fromEntries(
         ONBOARDING_STEPS.map((step) => [step, sumCounts(totals, 'accounts', step)]),
       ) as Record<OnboardingStep, number>,
     },
-    subscriptions: { activeTotal, cancelAtPeriodEnd: sumCounts(totals, 'canceling'), byPlan },
+    subscriptions: { activeTotal, cancelAtPeriodEnd: sumAmounts(totals, 'subscriptions'), byPlan },
     revenue: { runRateYearlyCents, effectiveMonthlyCents, topups30DaysCents },
     costs: {
       provider30DaysCents,
@@ -174,7 +182,7 @@ function buildDailyMetrics(sums: MetricSum[], days: string[]): DailyMetrics[] {
     );
     return {
       date,
-      signups: sumCounts(daySums, 'accounts'),
+      signups: sumCounts(daySums, 'signups'),
       newSubscriptions: sumCounts(daySums, 'started'),
       creditsUsed: sumAmounts(daySums, 'usage'),
       providerCostCents: sumAmounts(daySums, 'cost'),
