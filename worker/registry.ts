@@ -1,27 +1,27 @@
-import { RETENTION } from '../shared/domain/features.ts';
+import { RETENTION, TASK_KINDS } from '../shared/domain/features.ts';
 import { pruneRows } from '../shared/domain/retention.ts';
 import { cleanTempFiles } from '../shared/gateways/media/tempFiles.ts';
-import { deleteDueMedia } from '../shared/domain/generations/mediaDeletions.ts';
-import { deleteDueUploadFiles, expireUploads } from '../shared/domain/uploads/expireUploads.ts';
+import { startTasks, sweepTasks } from '../shared/domain/tasks/runTasks.ts';
+import { expireUploads } from '../shared/domain/uploads/expireUploads.ts';
 import { runPayouts } from '../shared/domain/affiliates/runPayouts.ts';
 import { sweepAutoTopups, chargeTriggeredAutoTopups } from '../shared/domain/billing/autoTopups.ts';
-import { processPaymentEvents, retryPaymentEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { runBillingMaintenance } from '../shared/domain/billing/maintenance.ts';
 import { backfillPaymentEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { renewDueCreditPeriods } from '../shared/domain/credits/renewDuePeriods.ts';
-import { sendEmails } from '../shared/domain/emails/sendEmails.ts';
 import { recordReminders } from '../shared/domain/emails/reminders.ts';
-import { dispatchEvents } from '../shared/domain/webhooks/dispatchEvents.ts';
 import { deliverWebhooks } from '../shared/domain/webhooks/deliverWebhooks.ts';
 import { checkModelHealth } from '../shared/domain/generations/execution/healthCheck.ts';
 import { sumGenerationHours } from '../shared/domain/reports/generationHours.ts';
 import { dispatchGenerations } from '../shared/domain/generations/execution/dispatch.ts';
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
-import { runAccountDeletions } from '../shared/domain/privacy/deletionSweep.ts';
+import { DELETE_ACCOUNT } from '../shared/domain/privacy/deletionSweep.ts';
 import { revokeExpiredApiKeys } from '../shared/domain/accounts/apiKeys.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';
+
+/** All kinds of tasks. The deletion of an account needs the features of all subjects, and is in none. */
+const TASKS = [...TASK_KINDS, DELETE_ACCOUNT];
 
 export type Processors = { [Name in JobName]: (payload: Payload<Name>) => Promise<void> };
 
@@ -31,14 +31,12 @@ export const createProcessors = (): Processors => ({
   'generation.poll': ({ generations }) => pollGenerations(generations, 'poll'),
   'generation.refresh': ({ generations }) => pollGenerations(generations, 'read'),
   'generation.sweep': () => sweepGenerations(),
+  'tasks.run': async ({ kind }) => TASKS.filter(({ name }) => name === kind).forEach(startTasks),
+  'tasks.sweep': () => sweepTasks(TASKS),
   'worker.heartbeat': () => recordWorkerHeartbeat(),
   'models.healthCheck': () => checkModelHealth(),
   'media.cleanTemp': () => cleanTempFiles(),
-  'media.delete': () => deleteDueMedia(),
   'uploads.expire': singleFlight(expireUploads),
-  'uploads.deleteFiles': () => deleteDueUploadFiles(),
-  'paymentEvents.process': ({ eventIds }) => processPaymentEvents(eventIds),
-  'paymentEvents.retry': singleFlight(retryPaymentEvents),
   'autoTopups.charge': ({ accountIds }) => chargeTriggeredAutoTopups(accountIds),
   'autoTopups.sweep': singleFlight(sweepAutoTopups),
   'billing.maintain': singleFlight(runBillingMaintenance),
@@ -47,11 +45,8 @@ export const createProcessors = (): Processors => ({
   'payouts.run': singleFlight(runPayouts),
   'creditPeriods.renew': async () => void (await renewDueCreditPeriods()),
   'generationHours.sum': singleFlight(sumGenerationHours),
-  'events.dispatch': () => dispatchEvents(),
   'webhooks.deliver': () => deliverWebhooks(),
-  'emails.send': singleFlight(sendEmails),
   'reminders.record': singleFlight(recordReminders),
-  'accountDeletions.run': singleFlight(runAccountDeletions),
   'apiKeys.expire': singleFlight(revokeExpiredApiKeys),
   'rows.prune': singleFlight(() => pruneRows(RETENTION)),
 });

@@ -50,7 +50,7 @@ export const AUDIT_TRIGGERS_SQL = `
   BEGIN
     IF TG_OP = 'INSERT' THEN
       INSERT INTO chaos.events VALUES (NEW.uuid, NEW.account_id, NEW.type, NEW.subject, statement_timestamp());
-    ELSIF OLD.next_attempt_at IS NOT NULL AND NEW.next_attempt_at IS NULL THEN
+    ELSIF OLD.dispatched_at IS NULL AND NEW.dispatched_at IS NOT NULL THEN
       UPDATE chaos.events SET dispatched_at = clock_timestamp() WHERE event = NEW.uuid;
     END IF;
     RETURN NULL;

@@ -5,65 +5,52 @@ import type { ChaosEnvironment } from './environment.ts';
 /** Counts of pending work by name. Work that became due by a month's jump is checked hourly only. */
 const PENDING_WORK_SQL = `
   SELECT (SELECT count(*) FROM generations WHERE status = 'queued')                         AS generations,
-         (SELECT count(*) FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL) AS "payment events",
-         (SELECT count(*) FROM owed_refunds WHERE status = 'owed'
-                                              AND next_attempt_at <= $1::timestamptz + interval '2 minutes')      AS "owed refunds",
-         (SELECT count(*) FROM topup_refunds WHERE status = 'owed'
-                                               AND next_attempt_at <= $1::timestamptz + interval '2 minutes')     AS "top-up refunds",
-         (SELECT count(*) FROM subscriptions WHERE follow_up_next_attempt_at <= $1::timestamptz + interval '2 minutes') AS "follow-ups",
-         (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic'
-                                          AND next_attempt_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
          (SELECT count(*) FROM accounts a
            WHERE a.auto_topup_enabled AND a.auto_topup_triggered_at IS NOT NULL AND a.suspended_at IS NULL
              AND a.balance < a.auto_topup_threshold_credits AND a.spendable_until > $1 AND a.stripe_customer_id IS NOT NULL
              AND coalesce(a.auto_topup_claimed_at, '-infinity') <= $1::timestamptz - ${AUTO_TOPUP_INTERVAL_SQL}
              AND NOT EXISTS (SELECT FROM topups t WHERE t.account_id = a.id AND t.kind = 'automatic'
                                                     AND t.status = 'pending'))                                   AS "automatic top-ups to start",
-         (SELECT count(*) FROM invoices WHERE next_attempt_at <= $1::timestamptz + interval '10 seconds')          AS "invoices of top-ups",
-         (SELECT count(*) FROM payouts WHERE status = 'pending'
-                                           AND next_attempt_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
-         (SELECT count(*) FROM outbox_events WHERE next_attempt_at <= $1::timestamptz + interval '2 minutes')     AS events,
          (SELECT count(*) FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id AND w.disabled_at IS NULL
            WHERE d.status = 'pending' AND d.next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS webhooks,
-         (SELECT count(*) FROM emails WHERE status = 'pending'
-                                        AND next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS "e-mail messages",
-         (SELECT count(*) FROM account_deletions WHERE next_attempt_at <= $1::timestamptz + interval '2 minutes'
-                                                   AND coalesce(leased_until, '-infinity') <= $1)              AS "account deletions",
-         (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to delete",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
+
+/** Tasks that run, or are due soon. Pages that nothing is paid on are synced for a day. */
+const PENDING_TASKS_SQL = `
+  SELECT kind, count(*) FROM tasks
+   WHERE lease IS NOT NULL OR (run_at <= $1::timestamptz + interval '2 minutes' AND kind <> 'topup.page')
+   GROUP BY kind`;
 
 /** Older events are not checked: they may have been deleted. */
 const EVENT_RETENTION_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Connected accounts use a webhook of their own, and a schedule checks them here. */
 const UNTRACKED_EVENT_TYPES = ['account.updated'];
 
-/** Finds owed refunds whose attempt was due, although Stripe responds and workers run. */
+/** Finds refunds whose attempt was due, although Stripe responds and workers run. */
 export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
   const { rows } = await client.query(
-    `SELECT account_id::text AS account_id, invoice_id, attempts, last_error, next_attempt_at
-       FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1`,
+    `SELECT account_id::text AS account_id, kind, key, attempts, last_error, run_at
+       FROM tasks WHERE kind IN ('invoice.refund', 'topup.refund') AND run_at < $1`,
     [dueBefore],
   );
-  return rows.map(
-    ({ account_id: accountId, invoice_id: invoiceId, attempts, last_error: lastError, next_attempt_at: dueAt }) => ({
-      invariant: 'owed-refunds-are-paid',
-      statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
-      accountId,
-      subject: `invoice ${invoiceId}`,
-      detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`,
-    }),
-  );
+  return rows.map(({ account_id: accountId, kind, key, attempts, last_error: lastError, run_at: dueAt }) => ({
+    invariant: 'owed-refunds-are-paid',
+    statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
+    accountId,
+    subject: `${kind} ${key}`,
+    detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`,
+  }));
 }
 
-/** Returns the longest wait for the next attempt of a webhook or message, in milliseconds. */
+/** Returns the longest wait for the next attempt of a webhook or message, or for the lease of a task, in milliseconds. */
 export async function findLongestRetryMs(client: Queryable, now: Date): Promise<number> {
   const { rows } = await client.query(
     `SELECT coalesce(max(extract(epoch FROM next_attempt_at - $1::timestamptz)), 0)::float8 * 1000 AS ms
        FROM (SELECT d.next_attempt_at
                FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id AND w.disabled_at IS NULL
               WHERE d.status = 'pending'
-              UNION ALL SELECT greatest(next_attempt_at, leased_until) FROM emails WHERE status = 'pending') pending`,
+              UNION ALL SELECT run_at FROM tasks WHERE lease IS NOT NULL OR (kind = 'email.send' AND run_at IS NOT NULL)) pending`,
     [now],
   );
   return Math.ceil(rows[0].ms as number) + 1_000;
@@ -72,7 +59,11 @@ export async function findLongestRetryMs(client: Queryable, now: Date): Promise<
 /** Describes the pending work; empty when all has settled. */
 export async function listPendingWork(client: Queryable, environment: ChaosEnvironment): Promise<string[]> {
   const { rows } = await client.query(PENDING_WORK_SQL, [environment.now()]);
-  const counts = Object.entries(rows[0] as Record<string, string>).filter(([, count]) => Number(count) > 0);
+  const tasks = await client.query(PENDING_TASKS_SQL, [environment.now()]);
+  const counts = [
+    ...Object.entries(rows[0] as Record<string, string>),
+    ...tasks.rows.map(({ kind, count }) => [`tasks ${kind}`, count as string] as const),
+  ].filter(([, count]) => Number(count) > 0);
   const earliest = (environment.now().getTime() - EVENT_RETENTION_MS) / 1_000;
   const eventIds = environment.stripe.events
     .filter(({ type, created }) => !UNTRACKED_EVENT_TYPES.includes(type) && created > earliest)

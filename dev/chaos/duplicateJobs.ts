@@ -5,8 +5,9 @@ import { getQueuePrefix, type JobName, type QueueName } from '../../shared/queue
 /** Scheduled jobs by queue: see shared/queues/catalog.ts. */
 const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
   maintenance: ['creditPeriods.renew', 'generation.sweep'],
-  notifications: ['events.dispatch', 'webhooks.deliver', 'emails.send'],
-  billing: ['paymentEvents.retry', 'autoTopups.sweep', 'billing.maintain', 'payouts.run'],
+  notifications: ['webhooks.deliver'],
+  billing: ['autoTopups.sweep', 'billing.maintain', 'payouts.run'],
+  tasks: ['tasks.sweep'],
 };
 
 /**

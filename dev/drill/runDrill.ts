@@ -163,7 +163,7 @@ async function waitForEvents(databaseUrl: string, topups = 0): Promise<void> {
   await settle('payments were not processed', async () => {
     const [row] = await query<{ pending: number }>(
       databaseUrl,
-      'SELECT count(*)::int AS pending FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL',
+      `SELECT count(*)::int AS pending FROM tasks WHERE kind = 'payment.event' AND run_at IS NOT NULL`,
     );
     return row?.pending === 0 && (await count(databaseUrl)).topups >= topups;
   });

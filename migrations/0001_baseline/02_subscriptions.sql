@@ -21,11 +21,9 @@ CREATE TABLE subscriptions (
   refunded_upgrade        text,
 
   -- A pending action at the payment processor, and the state of the sync with it.
-  follow_up                  text        CHECK (follow_up IN ('resolve', 'cancel', 'refund')),
-  follow_up_at               timestamptz,
-  follow_up_next_attempt_at  timestamptz,
-  sync_version               bigint      NOT NULL DEFAULT 0,
-  synced_at                  timestamptz
+  follow_up     text        CHECK (follow_up IN ('resolve', 'cancel', 'refund')),
+  sync_version  bigint      NOT NULL DEFAULT 0,
+  synced_at     timestamptz
 );
 COMMENT ON COLUMN subscriptions.activated_at IS 'when its first month was granted';
 COMMENT ON COLUMN subscriptions.ended_at IS 'when it was canceled';
@@ -33,7 +31,6 @@ COMMENT ON COLUMN subscriptions.disputed_charge_id IS 'synced again until the di
 COMMENT ON COLUMN subscriptions.refunded_upgrade IS 'the plan whose upgrade was refunded in the current year';
 COMMENT ON COLUMN subscriptions.follow_up IS
   'pending action at the processor: resolve which of two live subscriptions stays, cancel, or cancel and refund';
-COMMENT ON COLUMN subscriptions.follow_up_next_attempt_at IS 'when the action is attempted next; NULL once it is done';
 COMMENT ON COLUMN subscriptions.sync_version IS
   'version of the last applied snapshot of the processor; older snapshots are ignored';
 -- An account has at most one subscription that credits can be spent under.
@@ -50,8 +47,6 @@ CREATE INDEX subscriptions_activated_at_idx ON subscriptions (activated_at, plan
 CREATE INDEX subscriptions_ended_at_idx ON subscriptions (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX subscriptions_refunded_upgrade_idx ON subscriptions (id) WHERE refunded_upgrade IS NOT NULL;
 CREATE INDEX subscriptions_synced_at_idx ON subscriptions (synced_at) WHERE stripe_subscription_id IS NOT NULL;
-CREATE INDEX subscriptions_follow_up_idx ON subscriptions (follow_up_next_attempt_at)
-  WHERE follow_up_next_attempt_at IS NOT NULL;
 
 -- The two tables refer to each other, so this reference is added last.
 ALTER TABLE accounts ADD FOREIGN KEY (subscription_id) REFERENCES subscriptions (id);
@@ -106,13 +101,11 @@ CREATE TABLE owed_refunds (
   subscription_id  bigint      NOT NULL REFERENCES subscriptions (id),
   account_id       bigint      NOT NULL REFERENCES accounts (id),
   status           text        NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected')),
-  attempts         integer     NOT NULL DEFAULT 0,
   last_error       text,
-  next_attempt_at  timestamptz NOT NULL,
   created_at       timestamptz NOT NULL,
   completed_at     timestamptz,
   CHECK ((status = 'owed') = (completed_at IS NULL))
 );
 CREATE INDEX owed_refunds_account_idx ON owed_refunds (account_id);
-CREATE INDEX owed_refunds_next_attempt_idx ON owed_refunds (next_attempt_at) WHERE status = 'owed';
+CREATE INDEX owed_refunds_owed_idx ON owed_refunds (created_at) WHERE status = 'owed';
 CREATE INDEX owed_refunds_rejected_idx ON owed_refunds (completed_at) WHERE status = 'rejected';

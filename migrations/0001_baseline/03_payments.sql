@@ -25,8 +25,7 @@ CREATE TABLE topups (
   credits_owed      integer GENERATED ALWAYS AS
     (cast(credits::bigint * reversed_cents / coalesce(net_cents, amount_cents) AS integer) - credits_reversed) STORED,
 
-  sync_version     bigint      NOT NULL DEFAULT 0,
-  next_attempt_at  timestamptz NOT NULL
+  sync_version  bigint NOT NULL DEFAULT 0
 );
 COMMENT ON COLUMN topups.net_cents IS
   'paid amount without tax and after discounts, which the credits are bought with; null until it is paid';
@@ -40,11 +39,10 @@ COMMENT ON COLUMN topups.credits_reversed IS
   'credits taken back after refunds and disputes, in reversal_count entries';
 COMMENT ON COLUMN topups.credits_owed IS
   'credits of the reversed amount that are not taken back yet; negative: to be returned after a dispute was won';
-COMMENT ON COLUMN topups.next_attempt_at IS 'when a pending top-up is synced next';
 CREATE INDEX topups_account_id_idx ON topups (account_id, created_at);
 CREATE UNIQUE INDEX topups_one_pending_automatic_per_account ON topups (account_id)
   WHERE kind = 'automatic' AND status = 'pending';
-CREATE INDEX topups_pending_idx ON topups (kind, next_attempt_at) WHERE status = 'pending';
+CREATE INDEX topups_pending_idx ON topups (kind, created_at) WHERE status = 'pending';
 -- Paid top-ups by day, in the staff metrics.
 CREATE INDEX topups_completed_at_idx ON topups (completed_at) WHERE status = 'succeeded';
 -- The few top-ups that owe credits. Each refund of a generation looks for those of its account.
@@ -75,17 +73,15 @@ CREATE TABLE topup_refunds (
   account_id       bigint      NOT NULL REFERENCES accounts (id),
   cause            text        NOT NULL DEFAULT 'staff' CHECK (cause IN ('staff', 'erased')),
   status           text        NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected')),
-  attempts         integer     NOT NULL DEFAULT 0,
   last_error       text,
-  next_attempt_at  timestamptz NOT NULL,
   created_at       timestamptz NOT NULL,
   completed_at     timestamptz,
   CHECK ((status = 'owed') = (completed_at IS NULL))
 );
-COMMENT ON TABLE topup_refunds IS 'refunds of top-ups that are owed; a sweep issues them at the processor';
+COMMENT ON TABLE topup_refunds IS 'refunds of top-ups that are owed; a task issues each at the processor';
 COMMENT ON COLUMN topup_refunds.cause IS 'staff: requested by staff; erased: paid for an account that is erased';
 CREATE INDEX topup_refunds_account_idx ON topup_refunds (account_id);
-CREATE INDEX topup_refunds_next_attempt_idx ON topup_refunds (next_attempt_at) WHERE status = 'owed';
+CREATE INDEX topup_refunds_owed_idx ON topup_refunds (created_at) WHERE status = 'owed';
 
 CREATE TABLE invoices (
   uuid                uuid        PRIMARY KEY,
@@ -108,9 +104,9 @@ CREATE TABLE invoices (
   created_at          timestamptz NOT NULL,
   paid_at             timestamptz,
   sync_version        bigint      NOT NULL DEFAULT 0,
-  attempts            integer     NOT NULL DEFAULT 0,
-  last_error          text,
-  next_attempt_at     timestamptz,
+  awaits_document     boolean     NOT NULL DEFAULT false,
+  commission_problem  text,
+  commission_due_at   timestamptz,
   CHECK ((kind = 'topup') = (topup_uuid IS NOT NULL)),
   CHECK ((kind = 'subscription') = (subscription_id IS NOT NULL)),
   CHECK (net_cents = total_cents - tax_cents)
@@ -119,29 +115,21 @@ COMMENT ON COLUMN invoices.stripe_invoice_id IS
   'null until the payment processor has issued it, and for simulated payments';
 COMMENT ON COLUMN invoices.total_cents IS 'with tax and after discounts';
 COMMENT ON COLUMN invoices.refunded_cents IS 'part of the total that was refunded or is disputed';
-COMMENT ON COLUMN invoices.next_attempt_at IS 'when the invoice of a paid top-up is issued or searched for next';
+COMMENT ON COLUMN invoices.awaits_document IS 'a paid top-up whose invoice the processor has yet to issue';
+COMMENT ON COLUMN invoices.commission_problem IS 'why it has no commission; read again at commission_due_at, or never';
 CREATE INDEX invoices_account_id_idx ON invoices (account_id, created_at DESC, uuid DESC);
 CREATE INDEX invoices_subscription_id_idx ON invoices (subscription_id) WHERE status = 'open';
-CREATE INDEX invoices_next_attempt_idx ON invoices (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
 CREATE TABLE payment_events (
-  event_id         text        PRIMARY KEY,
-  type             text        NOT NULL,
-  object_id        text        NOT NULL,
-  payload          text        NOT NULL,
-  received_at      timestamptz NOT NULL,
-  processed_at     timestamptz,
-  attempts         integer     NOT NULL DEFAULT 0,
-  last_error       text,
-  next_attempt_at  timestamptz NOT NULL,
-  abandoned_at     timestamptz
+  event_id      text        PRIMARY KEY,
+  type          text        NOT NULL,
+  object_id     text        NOT NULL,
+  payload       text        NOT NULL,
+  received_at   timestamptz NOT NULL,
+  processed_at  timestamptz
 );
-COMMENT ON COLUMN payment_events.abandoned_at IS 'when processing was given up, after three days of failed attempts';
-CREATE INDEX payment_events_pending_idx ON payment_events (next_attempt_at)
-  WHERE processed_at IS NULL AND abandoned_at IS NULL;
-CREATE INDEX payment_events_abandoned_idx ON payment_events (abandoned_at) WHERE abandoned_at IS NOT NULL;
-CREATE INDEX payment_events_prune_idx ON payment_events (received_at)
-  WHERE processed_at IS NOT NULL OR abandoned_at IS NOT NULL;
+CREATE INDEX payment_events_unprocessed_idx ON payment_events (received_at) WHERE processed_at IS NULL;
+CREATE INDEX payment_events_received_idx ON payment_events (received_at);
 
 -- Orders the snapshots that are read from the payment processor.
 CREATE SEQUENCE sync_versions;

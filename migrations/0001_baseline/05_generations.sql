@@ -112,10 +112,3 @@ CREATE TABLE generation_deletion_counts (
   deleted     integer  NOT NULL,
   PRIMARY KEY (account_id, block)
 ) WITH (fillfactor = 80);
-
--- Media to delete: all files at the secret path of a generation. The row is removed once the files are deleted.
-CREATE TABLE media_deletions (
-  media_token      uuid        PRIMARY KEY,
-  next_attempt_at  timestamptz NOT NULL
-);
-CREATE INDEX media_deletions_next_attempt_idx ON media_deletions (next_attempt_at);

@@ -33,10 +33,3 @@ CREATE TABLE generation_inputs (
 );
 COMMENT ON TABLE generation_inputs IS 'images that a generation takes as input; written by its charge';
 CREATE INDEX generation_inputs_upload_idx ON generation_inputs (upload_uuid);
-
-CREATE TABLE upload_deletions (
-  media_token      uuid        PRIMARY KEY,
-  next_attempt_at  timestamptz NOT NULL
-);
-COMMENT ON TABLE upload_deletions IS 'files of deleted uploads; a row is deleted with its files';
-CREATE INDEX upload_deletions_next_attempt_idx ON upload_deletions (next_attempt_at);

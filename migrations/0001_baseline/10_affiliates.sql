@@ -78,13 +78,12 @@ CREATE TABLE payouts (
   connect_account_id  text,
   stripe_transfer_id  text        UNIQUE,
   last_error          text,
-  next_attempt_at     timestamptz NOT NULL,
   created_at          timestamptz NOT NULL,
   completed_at        timestamptz
 );
 CREATE UNIQUE INDEX payouts_one_per_month ON payouts (affiliate_id, month) WHERE status <> 'rejected';
 CREATE INDEX payouts_affiliate_id_idx ON payouts (affiliate_id, month);
-CREATE INDEX payouts_pending_idx ON payouts (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX payouts_pending_idx ON payouts (created_at) WHERE status = 'pending';
 
 CREATE TABLE payout_items (
   payout_uuid    uuid    NOT NULL REFERENCES payouts (uuid),

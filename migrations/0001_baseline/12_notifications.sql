@@ -14,16 +14,23 @@ CREATE TABLE outbox_events (
   -- The message that webhooks send, built when the event is dispatched.
   body             text,
   created_at       timestamptz NOT NULL,
-  -- NULL: dispatched.
-  next_attempt_at  timestamptz,
-  attempts         integer     NOT NULL DEFAULT 0,
-  last_error       text,
+  dispatched_at    timestamptz,
   UNIQUE (account_id, type, subject)
 );
 COMMENT ON TABLE outbox_events IS
   'events that the transaction of a change writes if a webhook or an e-mail follows; deleted after 30 days';
-CREATE INDEX outbox_events_next_attempt_idx ON outbox_events (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 CREATE INDEX outbox_events_created_at_idx ON outbox_events (created_at);
+
+-- Many statements record events. Each event has the task that dispatches it.
+CREATE FUNCTION schedule_event_dispatch() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+    VALUES ('event.dispatch', NEW.id, NEW.account_id, NEW.created_at, NEW.created_at);
+    RETURN NULL;
+  END
+$$;
+CREATE TRIGGER outbox_events_dispatch AFTER INSERT ON outbox_events
+  FOR EACH ROW WHEN (NEW.dispatched_at IS NULL) EXECUTE FUNCTION schedule_event_dispatch();
 
 CREATE TABLE webhook_endpoints (
   id                    bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -100,16 +107,11 @@ CREATE TABLE emails (
   cause            text        NOT NULL,
   params           jsonb       NOT NULL DEFAULT '{}',
   status           text        NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'sent', 'failed')),
-  attempts         integer     NOT NULL DEFAULT 0,
-  next_attempt_at  timestamptz,
-  leased_until     timestamptz,
   last_error       text,
   created_at       timestamptz NOT NULL,
   sent_at          timestamptz,
   UNIQUE (account_id, kind, cause),
-  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK ((status = 'sent') = (sent_at IS NOT NULL))
 );
 COMMENT ON TABLE emails IS 'messages to the owners of accounts; addressed when they are sent; deleted after 90 days';
-CREATE INDEX emails_next_attempt_idx ON emails (next_attempt_at) WHERE status = 'pending';
 CREATE INDEX emails_created_at_idx ON emails (created_at);

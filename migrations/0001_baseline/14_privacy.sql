@@ -28,15 +28,8 @@ CREATE TABLE account_deletions (
   status           text        NOT NULL CHECK (status IN ('pending', 'undone', 'erasing')),
   requested_at     timestamptz NOT NULL,
   erase_at         timestamptz NOT NULL,
-  subscription_id  bigint      REFERENCES subscriptions (id),
-  -- Incremented by each request and each undo.
-  version          integer     NOT NULL DEFAULT 1,
-  next_attempt_at  timestamptz NOT NULL,
-  leased_until     timestamptz,
-  attempts         integer     NOT NULL DEFAULT 0,
-  last_error       text
+  subscription_id  bigint      REFERENCES subscriptions (id)
 );
-COMMENT ON TABLE account_deletions IS 'deletions that are not completed; a sweep carries out their next step';
+COMMENT ON TABLE account_deletions IS 'deletions that are not completed; a task carries out each step';
 COMMENT ON COLUMN account_deletions.subscription_id IS
   'the subscription whose renewal the deletion stopped, which an undo resumes';
-CREATE INDEX account_deletions_next_attempt_idx ON account_deletions (next_attempt_at);

@@ -4,6 +4,7 @@ import type { Account } from '../tables/Account.ts';
 import type { ExportList } from './exportList.ts';
 import type { Invariant } from './invariant.ts';
 import type { Retention } from './retention.ts';
+import type { TaskKind } from './tasks/taskKind.ts';
 
 /** Erases the data of an account. Each part can be repeated: the next run continues an interrupted one. */
 export interface Erasure {
@@ -23,6 +24,8 @@ export interface DomainFeature {
   /** Lists of a download. */
   exportLists?: readonly ExportList[];
   erasure?: Erasure;
+  /** Kinds of tasks that its rows schedule. */
+  tasks?: readonly TaskKind[];
   /** Rows that are kept for a time, and functions that delete what takes more than a statement. */
   retention?: readonly (Retention | (() => Promise<void>))[];
 }

@@ -122,6 +122,14 @@ export const jobDuration = new Histogram({
   registers: [metricsRegistry],
 });
 
+export const taskDuration = new Histogram({
+  name: 'genmeter_task_duration_seconds',
+  help: 'Duration of runs of tasks in this process. outcome: done, postponed, failed (it will be repeated) or given_up.',
+  labelNames: ['kind', 'outcome'],
+  buckets: [0.01, 0.1, 1, 10, 60],
+  registers: [metricsRegistry],
+});
+
 export const queueJobs = new Gauge({
   name: 'genmeter_queue_jobs',
   help: 'Jobs in each queue. state: waiting, delayed, active or failed. The same in every worker.',

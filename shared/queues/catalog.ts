@@ -45,14 +45,20 @@ const AccountsPayload = Type.Object(
   { accountIds: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: MAX_IDS_PER_JOB }) },
   { additionalProperties: false },
 );
-const EventsPayload = Type.Object(
-  { eventIds: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: MAX_IDS_PER_JOB }) },
-  { additionalProperties: false },
-);
+const KindPayload = Type.Object({ kind: Type.String({ minLength: 1 }) }, { additionalProperties: false });
 const EmptyPayload = Type.Object({}, { additionalProperties: false });
 
 /** One queue per subject, so that slow jobs of one do not delay the others. */
-export const QUEUES = ['dispatch', 'poll', 'refresh', 'billing', 'media', 'maintenance', 'notifications'] as const;
+export const QUEUES = [
+  'dispatch',
+  'poll',
+  'refresh',
+  'billing',
+  'media',
+  'maintenance',
+  'notifications',
+  'tasks',
+] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /**
@@ -63,7 +69,7 @@ export const getQueuePrefix = (queue: QueueName, prefix = config.REDIS_PREFIX) =
 
 interface JobDefinition {
   queue: QueueName;
-  payload: typeof GenerationsPayload | typeof AccountsPayload | typeof EventsPayload | typeof EmptyPayload;
+  payload: typeof GenerationsPayload | typeof AccountsPayload | typeof KindPayload | typeof EmptyPayload;
   /** Maximum number of attempts, with a back-off of 1 s, 2 s, 4 s. Jobs that are repeated within seconds have one. */
   attempts: number;
   /** Interval of a scheduled job, over all workers. */
@@ -84,6 +90,10 @@ export const JOBS = {
     attempts: 1,
     everyMs: () => config.SWEEP_INTERVAL_MS,
   },
+  /** Runs the tasks of a kind that are due. */
+  'tasks.run': { queue: 'tasks', payload: KindPayload, attempts: 1 },
+  /** Runs all tasks that are due: retries, and those whose job was lost. */
+  'tasks.sweep': { queue: 'tasks', payload: EmptyPayload, attempts: 1, everyMs: () => config.SWEEP_INTERVAL_MS },
   /** Shows that workers take jobs from their queues. */
   'worker.heartbeat': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Probes the upstreams of each model. */
@@ -92,15 +102,6 @@ export const JOBS = {
     payload: EmptyPayload,
     attempts: 1,
     everyMs: () => config.PROBE_INTERVAL_MS,
-  },
-  /** Processes events of the payment processor. */
-  'paymentEvents.process': { queue: 'billing', payload: EventsPayload, attempts: 1 },
-  /** Retries events that failed, or whose job was lost. */
-  'paymentEvents.retry': {
-    queue: 'billing',
-    payload: EmptyPayload,
-    attempts: 1,
-    everyMs: () => config.SWEEP_INTERVAL_MS,
   },
   /** Charges an automatic top-up for accounts below their threshold. */
   'autoTopups.charge': { queue: 'billing', payload: AccountsPayload, attempts: 1 },
@@ -118,14 +119,8 @@ export const JOBS = {
   'creditPeriods.renew': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Deletes temporary files that dead workers left behind. */
   'media.cleanTemp': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Deletes the files of deleted generations. */
-  'media.delete': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Deletes images of customers that were not used for a day. */
   'uploads.expire': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
-  /** Deletes the files of deleted uploads. */
-  'uploads.deleteFiles': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
-  /** Carries out the next step of requested account deletions. */
-  'accountDeletions.run': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Revokes API keys that have expired. */
   'apiKeys.expire': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Updates once a minute the hourly sums of the staff metrics and reports. */
@@ -135,13 +130,6 @@ export const JOBS = {
     attempts: 1,
     everyMs: () => 5 * config.SWEEP_INTERVAL_MS,
   },
-  /** Creates the webhook deliveries and e-mail messages that follow from recorded events. */
-  'events.dispatch': {
-    queue: 'notifications',
-    payload: EmptyPayload,
-    attempts: 1,
-    everyMs: () => config.SWEEP_INTERVAL_MS,
-  },
   /** Delivers webhooks that are due. */
   'webhooks.deliver': {
     queue: 'notifications',
@@ -149,8 +137,6 @@ export const JOBS = {
     attempts: 1,
     everyMs: () => config.SWEEP_INTERVAL_MS,
   },
-  /** Sends e-mail messages that are due. */
-  'emails.send': { queue: 'notifications', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Records reminders of renewals and of missing payout setups. */
   'reminders.record': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes or empties rows whose retention is over. Often, because anyone can register clients of OAuth. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind } from '@opentelemetry/api';
 import { Queue } from 'bullmq';
 import { createBatcher } from '../lib/batcher.ts';
@@ -128,17 +127,6 @@ export function enqueueRefresh(generation: GenerationKey): Promise<boolean> {
   });
 }
 
-/** Minimum time between two jobs of payment events, which arrive in bursts and take seconds to matter. */
-const PAYMENT_EVENTS_INTERVAL_MS = 20;
-
-/** Enqueues the processing of a stored event, at once or with the next job. Never rejects: the sweep retries. */
-export function enqueuePaymentEvent(eventId: string): Promise<boolean> {
-  return enqueueBatched('paymentEvents.process', eventId, eventId, 0, async (eventIds) => {
-    await enqueue('paymentEvents.process', { eventIds });
-    if (eventIds.length < MAX_IDS_PER_JOB) await delay(PAYMENT_EVENTS_INTERVAL_MS);
-  });
-}
-
 /** Enqueues an automatic top-up for an account below its threshold. Never rejects: the sweep retries. */
 export function enqueueAutoTopup(accountId: number): Promise<boolean> {
   return enqueueBatched('autoTopups.charge', accountId, String(accountId), 0, (accountIds) =>
@@ -146,14 +134,16 @@ export function enqueueAutoTopup(accountId: number): Promise<boolean> {
   );
 }
 
-/** Enqueues the dispatch of recorded events. Never rejects: the sweep retries. */
-export function enqueueEventDispatch(): Promise<boolean> {
-  return enqueueBatched('events.dispatch', null, '', 0, () => enqueue('events.dispatch', {}));
-}
-
 /** Enqueues the deliveries that are due. Never rejects: the sweep retries. */
 export function enqueueWebhooks(): Promise<boolean> {
   return enqueueBatched('webhooks.deliver', null, '', 0, () => enqueue('webhooks.deliver', {}));
+}
+
+/** Has the tasks of a kind run that a commit has scheduled. Never rejects: the sweep runs them. */
+export function enqueueTasks(kind: string): Promise<boolean> {
+  return enqueueBatched('tasks.run', kind, kind, 0, (kinds) =>
+    Promise.all([...new Set(kinds)].map((name) => enqueue('tasks.run', { kind: name }))),
+  );
 }
 
 /**

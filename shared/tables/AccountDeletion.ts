@@ -16,13 +16,4 @@ export class AccountDeletion extends Model {
   declare erase_at: Date;
   /** Subscription whose renewal the deletion stops, and an undo resumes; null if there was none to stop. */
   declare subscription_id: number | null;
-  /** Incremented by each request and each undo, so that a step that overlapped with one is repeated. */
-  declare version: number;
-  /** Time of the next step or attempt. */
-  declare next_attempt_at: Date;
-  /** End of the lease of the worker that carries out a step. */
-  declare leased_until: Date | null;
-  /** Consecutive failed attempts. */
-  declare attempts: number;
-  declare last_error: string | null;
 }

@@ -15,10 +15,7 @@ export class Email extends Model {
   declare cause: string;
   declare params: Record<string, string | number | boolean | null>;
   declare status: 'pending' | 'sent' | 'failed';
-  declare attempts: number;
-  /** Null unless pending. */
-  declare next_attempt_at: Date | null;
-  declare leased_until: Date | null;
+  /** Why it failed. */
   declare last_error: string | null;
   declare created_at: Date;
   declare sent_at: Date | null;

@@ -28,14 +28,12 @@ export class Invoice extends Model {
   declare hosted_invoice_url: string | null;
   declare pdf_url: string | null;
   declare sync_version: number;
-  declare attempts: number;
-  /** Why the last attempt has failed, or why a subscription's invoice earns no commission. */
-  declare last_error: string | null;
-  /**
-   * When the invoice of a paid top-up is issued or searched for next, or a subscription's invoice that should have earned
-   * a commission is read again; null if nothing is left to do.
-   */
-  declare next_attempt_at: Date | null;
+  /** True for a paid top-up whose invoice the processor has yet to issue. */
+  declare awaits_document: boolean;
+  /** Why a subscription's invoice has no commission. */
+  declare commission_problem: string | null;
+  /** When it is read again for a commission; null if it will not have one. */
+  declare commission_due_at: Date | null;
   declare created_at: Date;
   declare paid_at: Date | null;
 }

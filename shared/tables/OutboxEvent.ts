@@ -20,8 +20,5 @@ export class OutboxEvent extends Model {
   /** JSON that webhooks send. Built once, when the event is dispatched. */
   declare body: string | null;
   declare created_at: Date;
-  /** Time at which it is dispatched, or retried; null once it was. */
-  declare next_attempt_at: Date | null;
-  declare attempts: number;
-  declare last_error: string | null;
+  declare dispatched_at: Date | null;
 }

@@ -10,10 +10,8 @@ export class OwedRefund extends Model {
   declare account_id: number;
   /** `rejected`: the payment processor rejected the refund, or it failed. Staff decide. */
   declare status: 'owed' | 'refunded' | 'rejected';
-  declare attempts: number;
+  /** Why it was rejected, or a note about the refund. */
   declare last_error: string | null;
-  /** Time of the next attempt. */
-  declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** An event of the payment processor, and the state of its processing. */
+/** An event of the payment processor. A task applies it. */
 export class PaymentEvent extends Model {
   static override tableName = 'payment_events';
   static override idColumn = 'event_id';
@@ -12,10 +12,4 @@ export class PaymentEvent extends Model {
   declare payload: string;
   declare received_at: Date;
   declare processed_at: Date | null;
-  /** Time at which processing was given up, after days of failed attempts. */
-  declare abandoned_at: Date | null;
-  declare next_attempt_at: Date;
-  declare attempts: number;
-  /** Error of the last attempt. */
-  declare last_error: string | null;
 }

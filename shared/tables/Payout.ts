@@ -15,8 +15,6 @@ export class Payout extends Model {
   declare connect_account_id: string | null;
   declare stripe_transfer_id: string | null;
   declare last_error: string | null;
-  /** Time of the next sync while it is pending. */
-  declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

@@ -29,9 +29,6 @@ export class Subscription extends Model {
   declare disputed_charge_id: string | null;
   /** Action at the payment processor: resolve which of two live subscriptions stays, cancel, or cancel and refund. */
   declare follow_up: 'resolve' | 'cancel' | 'refund' | null;
-  declare follow_up_at: Date | null;
-  /** Time of the next attempt; null once it is done. */
-  declare follow_up_next_attempt_at: Date | null;
   /** Plan whose upgrade was refunded in the current year. */
   declare refunded_upgrade: string | null;
   /** Version of the last snapshot of the processor that was applied. */

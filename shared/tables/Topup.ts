@@ -33,8 +33,6 @@ export class Topup extends Model {
   /** Number of changes of credits_reversed. Part of each change's effect key. */
   declare reversal_count: number;
   declare sync_version: number;
-  /** Time of the next sync while it is pending. */
-  declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

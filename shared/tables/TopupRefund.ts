@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A refund of what is left of a top-up's payment. A sweep issues it at the payment processor. */
+/** A refund of what is left of a top-up's payment. A task issues it at the payment processor. */
 export class TopupRefund extends Model {
   static override tableName = 'topup_refunds';
   static override idColumn = 'topup_uuid';
@@ -11,10 +11,8 @@ export class TopupRefund extends Model {
   declare cause: 'staff' | 'erased';
   /** `rejected`: the payment processor does not refund it, or the refund failed. Staff decide. */
   declare status: 'owed' | 'refunded' | 'rejected';
-  declare attempts: number;
+  /** Why it was rejected, or a note about the refund. */
   declare last_error: string | null;
-  /** Time of the next attempt. */
-  declare next_attempt_at: Date;
   declare created_at: Date;
   declare completed_at: Date | null;
 }

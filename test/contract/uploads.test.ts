@@ -186,8 +186,8 @@ describe('uploads', () => {
     expect((await readFile(`${folder}/image.jpg`)).includes('Jane Doe')).to.equal(false);
     // Sending a file may begin just before the address expires, and take ten minutes.
     const deletions = await service.sql(
-      `SELECT 1 FROM upload_deletions d, uploads u
-        WHERE u.uuid = $1 AND d.next_attempt_at = u.created_at + interval '70 minutes'`,
+      `SELECT 1 FROM tasks t, uploads u
+        WHERE u.uuid = $1 AND t.kind = 'upload.deleteFiles' AND t.run_at = u.created_at + interval '70 minutes'`,
       [created.uuid],
     );
     expect(deletions).to.have.length(1);

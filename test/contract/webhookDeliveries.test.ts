@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import type { TestService } from '../harness/testService.ts';
 import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, startWebhookService } from '../harness/webhookFixture.ts';
+import { dispatchEvents } from '../harness/tasks.ts';
 
 const RECEIVER = 'https://receiver.example/webhooks?source=genmeter';
 
@@ -76,7 +76,7 @@ describe('webhook deliveries, secrets and single addresses', () => {
       last_error: null,
     });
     const [event] = await service.sql('SELECT * FROM outbox_events WHERE uuid = $1', [body.event_uuid]);
-    expect(event.next_attempt_at).to.equal(null);
+    expect(event.dispatched_at).to.be.an.instanceOf(Date);
     expect(JSON.parse(event.body)).to.deep.equal({
       type: 'webhook.test',
       timestamp: event.created_at.toISOString(),

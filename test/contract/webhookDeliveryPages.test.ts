@@ -66,8 +66,8 @@ describe('pages with webhook deliveries', () => {
       const { visitor, path } = await pages.addEndpoint();
       await pages.sendTest(visitor, path);
       await service.sql(
-        `INSERT INTO outbox_events (account_id, type, subject, body, created_at)
-           SELECT account_id, 'generation.failed', n::text, '{}', now() FROM outbox_events, generate_series(1, 30) n
+        `INSERT INTO outbox_events (account_id, type, subject, body, created_at, dispatched_at)
+           SELECT account_id, 'generation.failed', n::text, '{}', now(), now() FROM outbox_events, generate_series(1, 30) n
             WHERE account_id = (SELECT account_id FROM webhook_endpoints WHERE uuid::text = $1)`,
         [path.split('/').at(-2)],
       );
@@ -185,8 +185,8 @@ describe('pages with webhook deliveries', () => {
       const { uuid } = await readDefault(customer);
       const [{ uuid: delivery }] = await service.sql(
         `WITH event AS (
-           INSERT INTO outbox_events (account_id, type, subject, body, created_at)
-           SELECT account_id, 'generation.succeeded', 'one', '{}', now() FROM webhook_endpoints WHERE uuid = $1 RETURNING *)
+           INSERT INTO outbox_events (account_id, type, subject, body, created_at, dispatched_at)
+           SELECT account_id, 'generation.succeeded', 'one', '{}', now(), now() FROM webhook_endpoints WHERE uuid = $1 RETURNING *)
          INSERT INTO webhook_deliveries (endpoint_id, event_id, url, status, last_status, last_attempt_at, created_at)
          SELECT w.id, event.id, 'https://single.example.com/', 'failed', 500, now(), now()
            FROM event JOIN webhook_endpoints w ON w.uuid = $1 RETURNING uuid`,

@@ -152,8 +152,8 @@ describe('the accessibility of pages', () => {
     await busy.request('POST', `/api/webhooks/${healthy}/test/`);
     await busy.request('POST', `/api/webhooks/${healthy}/rotate-secret/`);
     await billing.service.sql(
-      `INSERT INTO outbox_events (account_id, type, subject, body, created_at)
-         SELECT account_id, 'generation.failed', status, '{}', now() FROM webhook_endpoints,
+      `INSERT INTO outbox_events (account_id, type, subject, body, created_at, dispatched_at)
+         SELECT account_id, 'generation.failed', status, '{}', now(), now() FROM webhook_endpoints,
                 unnest(ARRAY['succeeded', 'failed']) status WHERE uuid = $1`,
       [healthy],
     );

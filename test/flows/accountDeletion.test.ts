@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
-import { runAccountDeletions } from '../../shared/domain/privacy/deletionSweep.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { eventually } from '../harness/testService.ts';
+import { readTasks, runAccountDeletions, runDueTasks } from '../harness/tasks.ts';
 
 describe('the deletion of an account with payments', () => {
   let billing: BillingService;
@@ -29,15 +30,19 @@ describe('the deletion of an account with payments', () => {
     await requestAccountDeletion(id, { email: customer.email, sessionToken, origin: SERVICE_ORIGIN });
     return id;
   };
-  const sweep = () => runJob(billing, 'billing', 'accountDeletions.run');
+  const sweep = () => runDueTasks(billing.service);
+  const getTask = async (id: number) =>
+    (await readTasks(billing.service, 'account.delete')).find(({ key }) => key === String(id));
   /** Makes a deletion due, as after seven days, or after the back-off of a failure. */
-  const makeDue = (id: number) =>
-    billing.service.sql(
-      `UPDATE account_deletions SET erase_at = now() - interval '1 second', next_attempt_at = now() WHERE account_id = $1`,
+  const makeDue = async (id: number) => {
+    await billing.service.sql(
+      `UPDATE account_deletions SET erase_at = now() - interval '1 second' WHERE account_id = $1`,
       [id],
     );
+    await retryNow(id);
+  };
   const retryNow = (id: number) =>
-    billing.service.sql('UPDATE account_deletions SET next_attempt_at = now() WHERE account_id = $1', [id]);
+    billing.service.sql(`UPDATE tasks SET run_at = now() WHERE kind = 'account.delete' AND key = $1`, [String(id)]);
   const theirs = (customer: TestCustomer) => billing.stripe.findSubscription(billing.customerId(customer));
 
   it('stops the renewal at Stripe, retries while that fails, and resumes it after an undo', async () => {
@@ -46,18 +51,19 @@ describe('the deletion of an account with payments', () => {
     const id = await requestDeletion(customer);
     await sweep();
     expect(theirs(customer).cancel_at_period_end).to.equal(false);
-    const failed = await getDeletion(id);
-    expect([failed.status, failed.attempts, failed.leased_until]).to.deep.equal(['pending', 1, null]);
-    expect(failed.next_attempt_at > new Date()).to.equal(true);
+    const failed = await getTask(id);
+    expect([(await getDeletion(id)).status, failed.attempts, failed.lease]).to.deep.equal(['pending', 1, null]);
+    expect(failed.run_at > new Date()).to.equal(true);
 
     delete billing.stripe.faults.all;
     await retryNow(id);
     await sweep();
     expect(theirs(customer).cancel_at_period_end).to.equal(true);
     const waiting = await getDeletion(id);
-    expect([waiting.attempts, waiting.last_error]).to.deep.equal([0, null]);
+    const next = await getTask(id);
+    expect([next.attempts, next.last_error]).to.deep.equal([0, null]);
     // The step is repeated each day.
-    expect(waiting.next_attempt_at.getTime() - Date.now()).to.be.within(DAY_MS - 60_000, DAY_MS);
+    expect(next.run_at.getTime() - Date.now()).to.be.within(DAY_MS - 60_000, DAY_MS);
     expect(waiting.erase_at.getTime() - waiting.requested_at.getTime()).to.equal(7 * DAY_MS);
     await billing.drained();
 
@@ -156,7 +162,7 @@ describe('the deletion of an account with payments', () => {
     await retryNow(id);
     await sweep();
     expect((await getRowById(id)).erased_at).to.not.equal(null);
-    expect((await getDeletion(id)).attempts).to.equal(2);
+    expect((await getTask(id)).attempts).to.equal(2);
     delete billing.stripe.faults['customers.delete'];
     await retryNow(id);
     await sweep();
@@ -199,13 +205,15 @@ describe('the deletion of an account with payments', () => {
     await sweep();
     await makeDue(id);
     // A worker died after it began the erasure.
+    await billing.service.sql(`UPDATE account_deletions SET status = 'erasing' WHERE account_id = $1`, [id]);
     await billing.service.sql(
-      `UPDATE account_deletions SET status = 'erasing', leased_until = now() + interval '1 minute' WHERE account_id = $1`,
-      [id],
+      `UPDATE tasks SET lease = gen_random_uuid(), run_at = now() + interval '1 minute'
+        WHERE kind = 'account.delete' AND key = $1`,
+      [String(id)],
     );
-    await sweep();
+    await runJob(billing, 'tasks', 'tasks.sweep');
     expect((await getRowById(id)).erased_at).to.equal(null);
-    await billing.service.sql('UPDATE account_deletions SET leased_until = now() WHERE account_id = $1', [id]);
+    await retryNow(id);
     await sweep();
     expect((await getRowById(id)).erased_at).to.not.equal(null);
     expect(await getDeletion(id)).to.equal(undefined);
@@ -237,7 +245,7 @@ describe('the deletion of an account with payments', () => {
     const id = await requestDeletion(customer);
     await makeDue(id);
     await sweep();
-    expect((await getDeletion(id)).last_error).to.include('2 generations are in progress');
+    expect((await getTask(id)).last_error).to.include('2 generations are in progress');
     await eventually('both are submitted', () => billing.service.upstream.jobs.length >= 2);
     billing.service.upstream.end('succeeds during the deletion', 'succeeded');
     billing.service.upstream.end('fails during the deletion', 'failed');
@@ -283,6 +291,7 @@ describe('the deletion of an account with payments', () => {
       [id],
     );
     await runJob(billing, 'billing', 'payouts.run');
+    await runDueTasks(billing.service);
     expect(await commissions()).to.deep.equal([{ amount_cents: 2_160, settled_cents: 2_160 }]);
     const transfers = [...billing.stripe.summarize().transfers.values()].map(({ amountCents }) => amountCents);
     expect(transfers).to.deep.equal([2_160]);

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { getAffiliateStatus, enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { getId } from '../fakes/stripe/store.ts';
+import { runDueTasks } from '../harness/tasks.ts';
 
 const at = (day: string) => new Date(`${day}T12:00:00Z`);
 
@@ -25,7 +27,10 @@ describe('a year of an affiliate', () => {
 
   const status = () => getAffiliateStatus(billing.onFirstApi(affiliate));
   const stats = async () => (await status()).stats;
-  const pay = () => runJob(billing, 'billing', 'payouts.run');
+  const pay = async () => {
+    await runJob(billing, 'billing', 'payouts.run');
+    await runDueTasks(billing.service);
+  };
   const transfers = () => [...billing.stripe.summarize().transfers.values()].map(({ amountCents }) => amountCents);
 
   it('earns 30 % of the first invoice, whose checkout contains the referral code', async () => {

@@ -3,6 +3,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { eventually } from '../harness/testService.ts';
 import { completeInvoices, findTopups, listInvoices } from '../harness/topupInvoices.ts';
+import { makeTasksDue, readTasks } from '../harness/tasks.ts';
 
 describe('invoices and tax of automatic top-ups', () => {
   let billing: BillingService;
@@ -57,7 +58,7 @@ describe('invoices and tax of automatic top-ups', () => {
     await eventually(
       'credited and invoiced',
       async () => {
-        await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
+        await makeTasksDue(billing.service, 'topup.charge', 'topup.page');
         await completeInvoices(billing);
         const [invoice] = await listInvoices(customer);
         return invoice.kind === 'topup' && invoice.invoice_id !== null;
@@ -77,9 +78,7 @@ describe('invoices and tax of automatic top-ups', () => {
     expect(await customer.balance()).to.equal(1_100 - 8 + 1_896);
     await completeInvoices(billing);
     expect((await listInvoices(customer))[0]).to.include({ invoice_id: null, status: 'paid' });
-    const [row] = await billing.service.sql(
-      'SELECT attempts, last_error FROM invoices WHERE next_attempt_at IS NOT NULL',
-    );
+    const [row] = await readTasks(billing.service, 'invoice.issue');
     expect(row.attempts).to.be.at.least(1);
     expect(row.last_error).to.be.a('string');
     delete billing.stripe.faults['invoices.finalize'];
@@ -104,19 +103,17 @@ describe('invoices and tax of automatic top-ups', () => {
     atStripe.balance = -700;
     await triggerAutoTopup(customer);
     await billing.service.sql(
-      `UPDATE invoices SET created_at = created_at - interval '4 days' WHERE next_attempt_at IS NOT NULL`,
+      `UPDATE tasks SET created_at = created_at - interval '4 days' WHERE kind = 'invoice.issue'`,
     );
     await completeInvoices(billing);
     expect(atStripe.balance).to.equal(-700);
     expect(await customer.balance()).to.equal(1_100 - 8 + 1_896);
-    const rows = await billing.service.sql(
-      `SELECT next_attempt_at, last_error FROM invoices i JOIN accounts a ON a.id = i.account_id
-          WHERE a.email = $1 AND kind = 'topup' AND stripe_invoice_id IS NULL`,
-      [customer.email],
-    );
-    expect(rows).to.have.length(1);
-    expect(rows[0].next_attempt_at).to.equal(null);
-    expect(rows[0].last_error).to.include('cents');
+    const [task, ...others] = await readTasks(billing.service, 'invoice.issue');
+    expect(others).to.deep.equal([]);
+    expect(task.run_at).to.equal(null);
+    expect(task.last_error).to.include('cents');
+    await billing.service.sql(`DELETE FROM tasks WHERE kind = 'invoice.issue'`);
+    await billing.service.sql('UPDATE invoices SET awaits_document = false');
   });
 
   it('do not adopt an invoice that the customer has paid a second time', async () => {

@@ -6,7 +6,7 @@ import { lockAccount } from '../../shared/domain/credits/ledger.ts';
 import { endCreditPeriods, resumeCreditPeriods } from '../../shared/domain/credits/periods.ts';
 import { renewDueCreditPeriods } from '../../shared/domain/credits/renewDuePeriods.ts';
 import { resetDraining, startDraining } from '../../shared/lib/drain.ts';
-import { runJob } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { failGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
-import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import {
@@ -15,6 +14,7 @@ import {
 } from '../harness/outbox.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
+import { dispatchEvents } from '../harness/tasks.ts';
 
 describe('events that are not dispatched before a deletion', () => {
   let service: TestService;
@@ -92,8 +92,8 @@ describe('events that are not dispatched before a deletion', () => {
       await addEndpoint(service, customer);
       await createEndedGeneration(service, customer, { webhook_url: 'https://receiver.invalid/erased' });
       await service.sql(
-        `INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
-         SELECT $1, 'credits.low', gen_random_uuid(), now(), now() - interval '1 second' FROM generate_series(1, 300)`,
+        `INSERT INTO outbox_events (account_id, type, subject, created_at)
+         SELECT $1, 'credits.low', gen_random_uuid(), now() - interval '1 second' FROM generate_series(1, 300)`,
         [accountId],
       );
       await Promise.all([eraseAccount(accountId), isMeanwhile ? dispatchEvents() : null]);

@@ -4,8 +4,9 @@ import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/spec/durations.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { runDueTasks } from '../harness/tasks.ts';
 
 describe('the deletion of an account around a renewal', () => {
   let billing: BillingService;
@@ -19,7 +20,7 @@ describe('the deletion of an account around a renewal', () => {
 
   const readId = async ({ email }: TestCustomer): Promise<number> =>
     Number((await billing.service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id);
-  const sweep = () => runJob(billing, 'billing', 'accountDeletions.run');
+  const sweep = () => runDueTasks(billing.service);
   const requestDeletion = async (customer: TestCustomer): Promise<number> => {
     const id = await readId(customer);
     await requestAccountDeletion(id, { email: customer.email, sessionToken: '', origin: SERVICE_ORIGIN });

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
-import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
 import type { TestService } from '../harness/testService.ts';
+import { dispatchEvents, sendEmails } from '../harness/tasks.ts';
 
 async function deliver(): Promise<void> {
   await dispatchEvents();

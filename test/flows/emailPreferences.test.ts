@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
 import { EMAIL_KINDS, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -7,6 +6,7 @@ import { queueAllKinds, queueEmail } from '../harness/emails.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
 import type { TestService } from '../harness/testService.ts';
+import { sendEmails } from '../harness/tasks.ts';
 
 describe('preferences for e-mail messages', () => {
   let mail: MailService;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { getDefaultSecret } from '../../shared/domain/webhooks/defaultEndpoint.ts';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { TestCustomer } from '../harness/apiClient.ts';
 import { getCookie } from '../harness/affiliates.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
@@ -13,6 +13,7 @@ import { sendAccountForm } from '../harness/accountForms.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { getAccountId, readDeliveries } from '../harness/outbox.ts';
 import { eventually } from '../harness/testService.ts';
+import { runDueTasks, runTasksNow } from '../harness/tasks.ts';
 
 /** Texts of a person, each of which occurs nowhere else. */
 const PERSON = {
@@ -125,13 +126,13 @@ describe('the erasure of an account', () => {
       email: PERSON.email,
     });
     expect(answer.status).to.equal(303);
-    await runJob(billing, 'billing', 'accountDeletions.run');
+    await runDueTasks(billing.service);
     await billing.drained();
     await billing.service.sql(
-      `UPDATE account_deletions SET erase_at = now() - interval '1 second', next_attempt_at = now() WHERE account_id = $1`,
+      `UPDATE account_deletions SET erase_at = now() - interval '1 second' WHERE account_id = $1`,
       [id],
     );
-    await runJob(billing, 'billing', 'accountDeletions.run');
+    await runTasksNow(billing.service, 'account.delete');
     // Events that arrive later, such as that of the canceled subscription.
     await billing.drained();
     await eventually('the files are deleted', async () => (await listMediaFiles()).length === 0);

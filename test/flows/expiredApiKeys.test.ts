@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { verifyWebhook } from '../../packages/client/src/index.ts';
 import { WebhookReceiver } from '../fakes/webhookReceiver.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
-import { runJob } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';

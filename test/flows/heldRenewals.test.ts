@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 
 describe('renewals that are held or stay unpaid', () => {
@@ -75,7 +75,7 @@ describe('renewals that are held or stay unpaid', () => {
     await advance(yearEnd + 2 * HOUR_MS);
     expect((await readRow(customer)).status).to.equal('active');
     await advance(yearEnd + DAY_MS + 2 * HOUR_MS);
-    await runJob(billing, 'billing', 'billing.maintain');
+    await billing.maintain();
     const row = await readRow(customer);
     expect([row.status, row.past_due_since === null]).to.deep.equal(['past_due', false]);
     expect(row.spendable_until.getTime() - row.past_due_since.getTime()).to.equal(14 * DAY_MS);

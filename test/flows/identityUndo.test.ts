@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
-import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
 import { startLinking } from '../harness/providerSignIn.ts';
+import { dispatchEvents, sendEmails } from '../harness/tasks.ts';
 
 describe('the undo of a removed sign-in method', () => {
   let mail: MailService;

@@ -97,7 +97,7 @@ describe('limits of input images', () => {
     client.release();
     for (const { body } of await Promise.all(responses)) expect(body).to.include({ status: 'ready', width: 30 });
     const [row] = await service.sql('SELECT media_token FROM uploads WHERE uuid = $1', [created.uuid]);
-    const deletions = await service.sql('SELECT FROM upload_deletions WHERE media_token = $1', [row.media_token]);
+    const deletions = await service.sql('SELECT FROM tasks WHERE key = $1', [row.media_token]);
     expect(deletions).to.deep.equal([]);
     const hex = row.media_token.replaceAll('-', '');
     const folder = join(service.env['MEDIA_DIR'] as string, 'uploads', hex.slice(0, 2), hex.slice(2));

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
-import { deleteDueUploadFiles, expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
+import { expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import { startSampleUpstream, type SampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import {
@@ -18,6 +18,7 @@ import {
 } from '../harness/inputImages.ts';
 import { runAdmin } from '../harness/adminCommand.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { deleteDueUploadFiles } from '../harness/tasks.ts';
 
 const TEAL = [0, 128, 128];
 const RED = [255, 0, 0];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { deleteDueUploadFiles, expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
+import { expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import {
@@ -15,6 +15,7 @@ import {
 } from '../harness/inputImages.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
+import { deleteDueUploadFiles } from '../harness/tasks.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -138,25 +138,27 @@ describe('the invariants', () => {
 
     it('exits with 1 and prints the violations with the histories of their accounts', async () => {
       await client.query('UPDATE accounts SET period_rollover = 7 WHERE id = 1');
-      await client.query(`UPDATE payment_events SET processed_at = NULL`);
+      await client.query(
+        `INSERT INTO tasks (kind, key, run_at, created_at) VALUES ('payment.event', 'evt_1', '2037-03-15', '2037-03-15')`,
+      );
       const [usual, json] = await Promise.all([runCheck([], env()), runCheck(['--drained', '--json'], env())]);
       await client.query('UPDATE accounts SET period_rollover = 1100 WHERE id = 1');
-      await client.query(`UPDATE payment_events SET processed_at = received_at`);
+      await client.query(`DELETE FROM tasks WHERE key = 'evt_1'`);
       expect([usual.status, json.status]).to.deep.equal([1, 1]);
       expect(usual.out).to.match(/^accounts-are-in-their-latest-period +VIOLATED \(1\) +\d+$/m);
       expect(usual.out)
         .to.include('account 1, month 11:')
         .and.to.include('\nAccount 1\n')
         .and.to.include('ledger 1: grant 400');
-      expect(usual.out).to.not.include('events-are-processed');
+      expect(usual.out).to.not.include('due-tasks-are-run');
       const { holds, is_drained: isDrained, invariants, histories } = JSON.parse(json.out);
       expect([holds, isDrained, invariants.length]).to.deep.equal([false, true, INVARIANTS.length]);
       const broken = invariants.filter((one: { holds: boolean }) => !one.holds);
       expect(broken.map((one: { name: string }) => one.name)).to.deep.equal([
-        'events-are-processed',
         'accounts-are-in-their-latest-period',
+        'due-tasks-are-run',
       ]);
-      expect(broken[0].violations[0]).to.include({ account_id: null, subject: 'event evt_1' });
+      expect(broken[1].violations[0]).to.include({ account_id: null, subject: 'payment.event evt_1' });
       expect(histories.map((one: { account_id: string }) => one.account_id)).to.deep.equal(['1']);
     });
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';

@@ -11,6 +11,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { readTasks } from '../harness/tasks.ts';
 
 const run = promisify(execFile);
 
@@ -112,7 +113,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       for (const url of [kept.output_url, kept.thumbnail_url]) expect((await fetch(url)).status).to.equal(200);
       await eventually(
         'nothing left to do',
-        async () => (await service.sql('SELECT FROM media_deletions')).length === 0,
+        async () => (await readTasks(service, 'generation.deleteFiles')).length === 0,
       );
     });
 

@@ -4,12 +4,14 @@ import { getWebhookDataSchemas } from '../../shared/presenters/webhookData.ts';
 import { isWebhookEventType } from '../../shared/spec/events.ts';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { addEndpoint, readDeliveries, readEmailKinds, readEvents } from '../harness/outbox.ts';
 import { eventually } from '../harness/testService.ts';
 import { createTestEndpoint } from '../harness/webhookFixture.ts';
 import { WebhookReceiver } from '../fakes/webhookReceiver.ts';
+import { runDueTasks } from '../harness/tasks.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -65,6 +67,7 @@ async function makeChanges(billing: BillingService, { customer, affiliate }: Peo
     `UPDATE commissions SET payable_at = payable_at - interval '4 months', synced_at = synced_at - interval '1 day'`,
   );
   await runJob(billing, 'billing', 'payouts.run');
+  await runDueTasks(billing.service);
   expect((await affiliate.request('GET', '/api/affiliate/status/')).body.stats.paid_cents).to.be.above(0);
 }
 
@@ -90,7 +93,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     await addEndpoint(billing.service, people.affiliate);
     await makeChanges(billing, people);
     await eventually('all events are dispatched', async () => {
-      const due = await billing.service.sql('SELECT 1 FROM outbox_events WHERE next_attempt_at IS NOT NULL');
+      const due = await billing.service.sql('SELECT 1 FROM outbox_events WHERE dispatched_at IS NULL');
       return due.length === 0;
     });
   });
@@ -129,6 +132,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     await billing.service.sql(`UPDATE subscriptions SET synced_at = synced_at - interval '2 days'`);
     await runJob(billing, 'billing', 'payments.reconcile');
     await runJob(billing, 'billing', 'payouts.run');
+    await runDueTasks(billing.service);
     await billing.drained();
     expect(countTypes(await listEvents(people.customer))).to.deep.equal(before);
     expect(await listEvents(people.affiliate)).to.have.length(2);

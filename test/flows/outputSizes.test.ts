@@ -12,6 +12,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { breakDisk } from '../harness/brokenDisk.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { makeTasksDue } from '../harness/tasks.ts';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -183,7 +184,7 @@ function describeFaults(getFixture: () => Fixture): void {
         expect(await readdir(target)).to.have.length(2);
         return;
       }
-      await service.sql('UPDATE media_deletions SET next_attempt_at = now() WHERE media_token = $1', [row.media_token]);
+      await makeTasksDue(service, 'generation.deleteFiles');
       await eventually('deleted', () => !existsSync(target), 15_000);
     });
   }

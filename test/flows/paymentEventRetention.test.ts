@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
+import { readTasks, runDueTasks } from '../harness/tasks.ts';
 
 const getBillingStatus = async (customer: TestCustomer) => (await customer.request('GET', '/api/billing/status/')).body;
 
@@ -17,6 +19,7 @@ describe('payment events', () => {
 
   const event = async (id: string) =>
     (await billing.service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]))[0];
+  const task = async (id: string) => (await readTasks(billing.service, 'payment.event')).find(({ key }) => key === id);
   const lastEvent = (type: string) => billing.stripe.events.findLast((event) => event.type === type);
   let staff: TestCustomer | undefined;
   const staffPage = async () => {
@@ -28,37 +31,34 @@ describe('payment events', () => {
     return response.text();
   };
 
-  it('are abandoned after three days of failures, shown to staff, and retried when they are resent', async () => {
+  it('are given up after three days of failures, shown to staff, and retried when they are resent', async () => {
     const customer = await billing.createCustomer('lite');
     billing.stripe.faults.all = 'error';
     billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
     await billing.eventsAttempted();
     const { id } = lastEvent('customer.subscription.updated') as { id: string };
     await billing.service.sql(
-      `UPDATE payment_events SET received_at = received_at - interval '71 hours', attempts = 20, next_attempt_at = now()
-        WHERE event_id = $1`,
+      `UPDATE tasks SET created_at = created_at - interval '71 hours', attempts = 20, run_at = now() WHERE key = $1`,
       [id],
     );
-    await eventually('retried', async () => (await event(id)).attempts === 21);
-    expect((await event(id)).abandoned_at).to.equal(null);
+    await eventually('retried', async () => (await task(id)).attempts === 21);
+    expect((await task(id)).run_at).to.not.equal(null);
     await billing.service.sql(
-      `UPDATE payment_events SET received_at = received_at - interval '2 hours', next_attempt_at = now() WHERE event_id = $1`,
+      `UPDATE tasks SET created_at = created_at - interval '2 hours', run_at = now() WHERE key = $1`,
       [id],
     );
-    await eventually('abandoned', async () => (await event(id)).abandoned_at !== null);
+    await eventually('given up', async () => (await task(id)).run_at === null);
     delete billing.stripe.faults.all;
-    await billing.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE event_id = $1', [id]);
-    await runJob(billing, 'billing', 'paymentEvents.retry');
+    await runDueTasks(billing.service);
     expect((await event(id)).processed_at).to.equal(null);
-    expect(await staffPage())
-      .to.include('Abandoned payment events')
-      .and.include(id);
+    expect(await staffPage()).to.include('payment.event');
 
     billing.stripe.delivery.resend(lastEvent('customer.subscription.updated') as never);
     await billing.drained();
-    expect((await event(id)).abandoned_at).to.equal(null);
+    expect(await task(id)).to.equal(undefined);
+    expect((await event(id)).processed_at).to.not.equal(null);
     expect(await getBillingStatus(customer)).to.include({ cancel_at_period_end: true });
-    expect(await staffPage()).to.not.include('Abandoned payment events');
+    expect(await staffPage()).to.not.include('payment.event');
   });
 
   it('wait for a new subscription with an unknown price, and are applied once the price is known', async () => {
@@ -73,9 +73,7 @@ describe('payment events', () => {
     billing.stripe.delivery.pause = false;
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const [{ last_error: lastError }] = await billing.service.sql(
-      'SELECT last_error FROM payment_events WHERE processed_at IS NULL',
-    );
+    const [{ last_error: lastError }] = await readTasks(billing.service, 'payment.event');
     expect(lastError).to.include('STRIPE_PRICE_');
     price.id = known;
     await billing.retryEvents();
@@ -102,7 +100,7 @@ describe('payment events', () => {
     subscription.metadata = ours.metadata;
     const { id: created } = lastEvent('customer.subscription.created') as { id: string };
     expect((await event(created)).processed_at).to.not.equal(null);
-    expect((await event(created)).attempts).to.equal(0);
+    expect(await task(created)).to.equal(undefined);
     await runJob(billing, 'billing', 'payments.reconcile');
     expect(await customer.balance()).to.equal(1100);
   });
@@ -128,10 +126,16 @@ describe('payment events', () => {
     const [{ id: account }] = await billing.service.sql('SELECT id FROM accounts LIMIT 1');
     const waiting = `evt_${randomUUID()}`;
     await billing.service.sql(
-      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at, processed_at, abandoned_at)
-       SELECT 'evt_old_' || i, 'product.created', 'x', '{}', now() - interval '61 days', now(),
-              CASE WHEN i % 2 = 0 THEN now() END, CASE WHEN i % 2 = 1 THEN now() END FROM generate_series(1, 2500) AS i
-       UNION ALL SELECT $1, 'product.created', 'x', '{}', now() - interval '61 days', now() + interval '1 day', NULL, NULL`,
+      `WITH event AS (
+         INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at)
+         SELECT 'evt_old_' || i, 'product.created', 'x', '{}', now() - interval '61 days', CASE WHEN i % 2 = 0 THEN now() END
+           FROM generate_series(1, 2500) AS i
+         UNION ALL SELECT $1, 'product.created', 'x', '{}', now() - interval '61 days', NULL
+         RETURNING event_id, processed_at
+       )
+       INSERT INTO tasks (kind, key, run_at, created_at)
+       SELECT 'payment.event', event_id, CASE event_id WHEN $1 THEN now() + interval '1 day' END, now()
+         FROM event WHERE processed_at IS NULL`,
       [waiting],
     );
     await billing.service.sql(
@@ -150,5 +154,6 @@ describe('payment events', () => {
     expect(events.filter(({ event_id: id }) => id.startsWith('evt_old_'))).to.have.length(0);
     expect(await billing.service.sql(`SELECT 1 FROM idempotent_requests WHERE scope = 'old'`)).to.have.length(0);
     await billing.service.sql('DELETE FROM payment_events WHERE event_id = $1', [waiting]);
+    await billing.service.sql(`DELETE FROM tasks WHERE kind = 'payment.event'`);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { endSubscriptionRow } from '../../shared/domain/billing/stopRenewals.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
 import { getId } from '../fakes/stripe/store.ts';

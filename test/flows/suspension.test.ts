@@ -3,7 +3,7 @@ import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { runAdmin } from '../harness/adminCommand.ts';
 import { type ApiResponse, IMAGE, request, type TestCustomer } from '../harness/apiClient.ts';
-import { runJob } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError, expectRejection } from '../harness/expectRejection.ts';
 import { McpEventStream, openMcpSession, postMcp, buildToolCall } from '../harness/mcpClient.ts';

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { getStaffMetrics } from '../../shared/domain/reports/staffMetrics.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { enrollAffiliate, getAffiliateStatus, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeInvoices, findTopups, listInvoices } from '../harness/topupInvoices.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
+import { makeTasksDue } from '../harness/tasks.ts';
 
 /** Opens a page for 50 dollars. */
 async function openTopup(customer: TestCustomer): Promise<string> {
@@ -157,8 +158,8 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     await buy(customer);
     Object.assign(billing.stripe.delivery, { duplicate: 0, reorder: false, parallel: 1, drop: 1 });
     billing.stripe.completeCheckout(await openTopup(customer));
-    await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
-    await runJob(billing, 'billing', 'billing.maintain');
+    await makeTasksDue(billing.service, 'topup.charge', 'topup.page');
+    await billing.maintain();
     await eventually('credited', async () => (await customer.balance()) === 1_100 + 2 * 1_896);
     expect((await listInvoices(customer))[0]).to.include({ status: 'paid', total_cents: 5_950, invoice_id: null });
     await completeInvoices(billing);

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
+import { makeTasksDue, runDueTasks } from '../harness/tasks.ts';
 
 describe('a top-up that staff refund', () => {
   const console = new StaffConsole();
@@ -23,8 +24,9 @@ describe('a top-up that staff refund', () => {
   const readTopup = async () =>
     (
       await billing.service.sql(
-        `SELECT t.*, r.status AS refund, r.attempts, r.last_error FROM topups t JOIN accounts a ON a.id = t.account_id
-           LEFT JOIN topup_refunds r ON r.topup_uuid = t.uuid WHERE a.email = $1`,
+        `SELECT t.*, r.status AS refund, coalesce(r.last_error, task.last_error) AS last_error
+           FROM topups t JOIN accounts a ON a.id = t.account_id LEFT JOIN topup_refunds r ON r.topup_uuid = t.uuid
+           LEFT JOIN tasks task ON task.kind = 'topup.refund' AND task.key = cast(t.uuid AS text) WHERE a.email = $1`,
         [customer.email],
       )
     )[0];
@@ -40,10 +42,8 @@ describe('a top-up that staff refund', () => {
   };
   /** Makes the refund due, and runs the sweep. */
   const sweep = async () => {
-    await billing.service.sql(
-      `UPDATE topup_refunds SET next_attempt_at = now() - interval '1 second' WHERE status = 'owed'`,
-    );
-    await runJob(billing, 'billing', 'billing.maintain');
+    await makeTasksDue(billing.service, 'topup.refund');
+    await billing.maintain();
     await billing.drained();
   };
 
@@ -154,7 +154,7 @@ describe('a simulated top-up that staff refund', () => {
     expect((await console.act(`${account}adjust/`, { credits: '-96' })).status).to.equal(303);
     const [{ uuid }] = await service.sql('SELECT uuid FROM topups');
     expect((await console.act(`/admin/topups/${uuid}/refund/`)).status).to.equal(303);
-    await runJob({ service }, 'billing', 'billing.maintain');
+    await runDueTasks(service);
     const [row] = await service.sql('SELECT r.status, t.* FROM topup_refunds r JOIN topups t ON t.uuid = r.topup_uuid');
     expect(row).to.include({ status: 'succeeded', reversed_cents: 5_000, credits_reversed: 1_800 });
     expect(await customer.balance()).to.equal(1_100);

@@ -4,7 +4,8 @@ import { postCreditAdjustment } from '../../shared/domain/adjustments/creditAdju
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { seedImages } from '../harness/seeds.ts';
@@ -223,7 +224,7 @@ describe('a top-up that is paid for an erased account', () => {
       )[0];
     expect(await find()).to.include({ status: 'succeeded', credits: TOPUP, cause: 'erased' });
     await billing.service.checkIntegrity();
-    await runJob(billing, 'billing', 'billing.maintain');
+    await billing.maintain();
     await billing.drained();
     expect(await find()).to.include({ credits_reversed: TOPUP, refund: 'refunded' });
     const charges = billing.stripe.store.list('charge').filter(({ amount }) => amount === 5_000);

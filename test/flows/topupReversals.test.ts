@@ -1,8 +1,10 @@
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
+import { makeTasksDue, readTasks } from '../harness/tasks.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -43,8 +45,8 @@ describe('top-ups with reversals and failures', () => {
     );
   };
   const lookAgain = async () => {
-    await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
-    await runJob(billing, 'billing', 'billing.maintain');
+    await makeTasksDue(billing.service, 'topup.charge', 'topup.page');
+    await billing.maintain();
   };
 
   it('take credits back once for a refund, despite later purchases and syncs', async () => {
@@ -90,10 +92,8 @@ describe('top-ups with reversals and failures', () => {
     await lookAgain();
     const [{ uuid }] = await billing.service.sql(`SELECT uuid FROM topups WHERE status = 'pending'`);
     const row = async () => (await billing.service.sql('SELECT * FROM topups WHERE uuid = $1', [uuid]))[0];
-    await eventually(
-      'put off',
-      async () => new Date((await row()).next_attempt_at).getTime() > Date.now() + 20 * 60_000,
-    );
+    const task = async () => (await readTasks(billing.service, 'topup.page')).find(({ key }) => key === uuid);
+    await eventually('put off', async () => (await task()).run_at.getTime() > Date.now() + 20 * 60_000);
     await billing.advanceTo(new Date(Date.now() + 2 * DAY_MS));
     await lookAgain();
     await eventually('ended', async () => (await row()).status === 'failed');

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
+import { readTasks } from '../harness/tasks.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -54,10 +56,8 @@ describe('refunds and disputes of a running year', () => {
     billing.stripe.refund(upgrade);
     await billing.stripe.drained();
     await eventually('tried', async () => {
-      const rows = await billing.service.sql(
-        'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0',
-      );
-      return rows.length > 0;
+      const events = await readTasks(billing.service, 'payment.event');
+      return events.some(({ attempts }) => attempts > 0);
     });
     delete billing.stripe.faults['subscriptions.update'];
     await billing.drained();
@@ -181,7 +181,7 @@ describe('refunds and disputes of a running year', () => {
         `UPDATE accounts SET spendable_until = $2::timestamptz + interval '1 day' WHERE email = $1`,
         [customer.email, new Date(Date.now() - days * DAY_MS)],
       );
-      await runJob(billing, 'billing', 'billing.maintain');
+      await billing.maintain();
     };
     await passed(1);
     expect((await findRow(customer)).status).to.equal('active');

@@ -12,8 +12,8 @@ export const ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
   'deletions-are-scheduled': [
     breakAffiliate('UPDATE accounts SET deletion_requested_at = now() WHERE id = 2'),
     breakAffiliate(
-      `INSERT INTO account_deletions (account_id, status, requested_at, erase_at, next_attempt_at)
-       VALUES (2, 'pending', now(), now(), now())`,
+      `INSERT INTO account_deletions (account_id, status, requested_at, erase_at)
+       VALUES (2, 'pending', now(), now())`,
     ),
   ],
   'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET response = NULL')],

@@ -24,7 +24,7 @@ export async function writeAffiliateProgram(
             '2036-03-31T10:01:00Z'),
            ('in_2', ${affiliate}, ${customer}, 20400, 17000, 6800, 3400, 0, '2037-03-01T10:00:00Z', '2037-03-31T10:00:00Z', '2037-03-01T10:01:00Z',
             '2037-03-01T10:01:00Z');
-    INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, connect_account_id, stripe_transfer_id, next_attempt_at, created_at, completed_at)
-    VALUES ('${payout}', ${affiliate}, '2036-05-01', 'paid', 3600, 'acct_1', 'tr_1', '2036-05-01T00:01:00Z', '2036-05-01T00:00:00Z', '2036-05-01T00:00:01Z');
+    INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, connect_account_id, stripe_transfer_id, created_at, completed_at)
+    VALUES ('${payout}', ${affiliate}, '2036-05-01', 'paid', 3600, 'acct_1', 'tr_1', '2036-05-01T00:00:00Z', '2036-05-01T00:00:01Z');
     INSERT INTO payout_items (payout_uuid, commission_id, amount_cents) VALUES ('${payout}', 1, 3600)`);
 }

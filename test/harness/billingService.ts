@@ -1,8 +1,8 @@
-import { type Job, Queue } from 'bullmq';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { TestCustomer, createCustomer } from './apiClient.ts';
+import { runJob, withQueue } from './jobs.ts';
 import { eventually, type TestService, type TestServiceOptions, startTestService } from './testService.ts';
+import { makeTasksDue, runDueTasks } from './tasks.ts';
 import { compareStripeWithDatabase } from '../fakes/stripe/compareWithDatabase.ts';
 import type { Plan } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
@@ -45,12 +45,14 @@ export class BillingService {
     return this.stripe.summarize().customers.find((customer) => customer.email === email)?.customerId ?? '';
   }
 
-  /** Resolves when every event of the processor was applied or abandoned. */
+  /** Resolves when every event of the processor was applied or given up, and nothing that follows is due. */
   async drained(): Promise<void> {
     await this.stripe.drained();
     await eventually('all events are applied', async () => {
       const [row] = await this.service.sql(
-        'SELECT count(*)::int AS waiting FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL',
+        `SELECT count(*)::int AS waiting FROM tasks
+          WHERE (kind = 'payment.event' AND run_at IS NOT NULL) OR run_at <= $1 OR lease IS NOT NULL`,
+        [this.service.now],
       );
       return row.waiting === 0;
     });
@@ -60,9 +62,7 @@ export class BillingService {
   async eventsAttempted(): Promise<void> {
     await this.stripe.drained();
     await eventually('all events are attempted', async () => {
-      const rows = await this.service.sql(
-        'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL AND attempts = 0',
-      );
+      const rows = await this.service.sql(`SELECT 1 FROM tasks WHERE kind = 'payment.event' AND attempts = 0`);
       return rows.length === 0;
     });
   }
@@ -79,7 +79,7 @@ export class BillingService {
 
   /** Retries failed events right away. */
   async retryEvents(): Promise<void> {
-    await this.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE processed_at IS NULL');
+    await makeTasksDue(this.service, 'payment.event');
     await this.drained();
   }
 
@@ -91,7 +91,7 @@ export class BillingService {
     await Promise.all([
       runJob(this, 'maintenance', 'models.healthCheck'),
       runJob(this, 'maintenance', 'creditPeriods.renew'),
-      runJob(this, 'billing', 'billing.maintain'),
+      this.maintain(),
     ]);
     await this.drained();
     await runJob(this, 'maintenance', 'creditPeriods.renew');
@@ -108,6 +108,12 @@ export class BillingService {
       },
       45_000,
     );
+  }
+
+  /** Has the workers run what is due by the clock: the maintenance of billing, and tasks. */
+  async maintain(): Promise<void> {
+    await runJob(this, 'billing', 'billing.maintain');
+    await runDueTasks(this.service);
   }
 
   /** Returns the same customer with the first API as its base URL. */
@@ -132,64 +138,6 @@ export class BillingService {
 
 function getWebhookUrl(service: TestService): string {
   return `${service.baseUrl}/api/billing/webhooks/processor/`;
-}
-
-/**
- * Enqueues a job ahead of its schedule and resolves when it is completed. Polls the state of the job, as events of the
- * queue are trimmed and can be lost. A worker skips a run while the scheduled one is in progress, so one that overlapped
- * with another is repeated.
- * @throws Error if the job failed, with its reason.
- */
-export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {
-  await withQueue(service, queueName, async (queue) => {
-    while (await runBesideAnother(queue, job)) {
-      const isRunning = async () => (await queue.getActive()).some(({ name }) => name === job);
-      await eventually(`the other ${job} has ended`, async () => !(await isRunning()), 60_000);
-    }
-  });
-}
-
-/** Runs a job once. @returns whether another run of it overlapped. */
-async function runBesideAnother(queue: Queue, job: string): Promise<boolean> {
-  const { id } = await queue.add(job, {}, { removeOnComplete: false, removeOnFail: false });
-  await eventually(
-    `${job} has run`,
-    async () => {
-      const state = await queue.getJobState(id as string);
-      if (state === 'failed') throw new Error(`${job} failed: ${(await queue.getJob(id as string))?.failedReason}`);
-      return state === 'completed';
-    },
-    60_000,
-  );
-  const runs = (await queue.getJobs(['active', 'completed'], 0, 99)).filter(({ name }) => name === job);
-  const own = runs.find((run) => run.id === id) as Job;
-  return runs.some((run) => run !== own && haveOverlapped(run, own));
-}
-
-/** Returns true if both jobs were being processed at the same time. */
-function haveOverlapped(one: Job, other: Job): boolean {
-  return startedBeforeEnd(one, other) && startedBeforeEnd(other, one);
-}
-
-/** Returns true if a job started before another one ended. An active job has not ended yet. */
-function startedBeforeEnd({ processedOn = 0 }: Job, { finishedOn = Number.POSITIVE_INFINITY }: Job): boolean {
-  return processedOn <= finishedOn;
-}
-
-/** Opens a queue of a service, and closes it after use. */
-export async function withQueue(
-  service: TestService,
-  name: string,
-  use: (queue: Queue) => Promise<void>,
-): Promise<void> {
-  const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-  const queue = new Queue(name, { connection, prefix: `{${service.env['REDIS_PREFIX']}:${name}}` });
-  try {
-    await use(queue);
-  } finally {
-    await queue.close();
-    connection.disconnect();
-  }
 }
 
 /** Starts a service with a fake Stripe. @param options with the plans that have prices there, if not the default ones. */

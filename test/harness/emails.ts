@@ -53,8 +53,14 @@ export async function queueEmail(
   params: object = EXAMPLE_PARAMS[kind],
 ): Promise<string> {
   const [row] = await service.sql(
-    `INSERT INTO emails (account_id, kind, cause, params, next_attempt_at, created_at)
-     SELECT id, $2, $3, $4, $5, $5 FROM accounts WHERE email = $1 RETURNING uuid`,
+    `WITH email AS (
+       INSERT INTO emails (account_id, kind, cause, params, created_at)
+       SELECT id, $2, $3, $4, $5 FROM accounts WHERE email = $1 RETURNING uuid, id, account_id
+     ), task AS (
+       INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+       SELECT 'email.send', id, account_id, $5, $5 FROM email
+     )
+     SELECT uuid FROM email`,
     [email, kind, randomUUID(), JSON.stringify(params), service.now],
   );
   return row.uuid;

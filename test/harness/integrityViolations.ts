@@ -138,15 +138,15 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
       `UPDATE accounts SET erased_at = '2037-03-10T10:30:00Z', deletion_requested_at = '2037-03-03T10:30:00Z' WHERE id = 1`,
     ),
   ],
-  'events-are-processed': [breakPlatform(`UPDATE payment_events SET processed_at = NULL`)],
-  'owed-refunds-are-attempted': [
-    breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at)
-      VALUES ('in_2', 1, 1, '2037-03-15T11:00:00Z', '2037-03-15T10:59:30Z')`),
+  'what-waits-has-a-task': [
+    breakPlatform(`UPDATE payment_events SET processed_at = NULL`),
+    breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at)
+      VALUES ('in_2', 1, 1, '2037-03-15T10:59:30Z')`),
+    breakCustomer(`UPDATE subscriptions SET follow_up = 'cancel' WHERE id = 1`),
+    breakCustomer(`UPDATE invoices SET awaits_document = true WHERE kind = 'topup' AND account_id = 1`),
+    breakCustomer(`DELETE FROM tasks WHERE kind = 'topup.page'`),
   ],
-  'follow-ups-are-attempted': [
-    breakCustomer(`UPDATE subscriptions SET follow_up = 'cancel', follow_up_at = '2037-03-15T10:59:30Z',
-      follow_up_next_attempt_at = '2037-03-15T11:00:00Z' WHERE id = 1`),
-  ],
+  'due-tasks-are-run': [breakCustomer(`UPDATE tasks SET run_at = '2037-03-15T11:00:00Z' WHERE account_id = 1`)],
   'grants-belong-to-the-subscriber': [
     breakCustomer(`UPDATE subscriptions SET account_id = 2 WHERE id = 1`),
     breakAffiliate('DELETE FROM subscriptions WHERE id = 2'),
@@ -250,8 +250,8 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('DELETE FROM payout_items'),
   ],
   'one-payout-a-month': [
-    breakAffiliate(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, next_attempt_at, created_at)
-                VALUES (gen_random_uuid(), 2, '2036-05-01', 'pending', 1, now(), now())`),
+    breakAffiliate(`INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, created_at)
+                VALUES (gen_random_uuid(), 2, '2036-05-01', 'pending', 1, now())`),
   ],
   'payouts-cover-payable-commissions': [
     breakAffiliate(`UPDATE payouts SET month = '2036-04-01'`),
@@ -261,9 +261,6 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'completed-payouts-are-consistent': [
     breakAffiliate('UPDATE payouts SET completed_at = NULL'),
     breakAffiliate(`UPDATE payouts SET status = 'rejected'`),
-  ],
-  'no-payout-is-overdue': [
-    breakAffiliate(`UPDATE payouts SET status = 'pending', next_attempt_at = '2037-03-15T11:59:00Z'`),
   ],
   ...ACCOUNT_CORRUPTIONS,
   ...STAFF_ACTION_CORRUPTIONS,

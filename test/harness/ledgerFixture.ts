@@ -172,8 +172,8 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
            coalesce(sum(credits_charged - plan_credits_charged) FILTER (WHERE status <> 'failed'), 0),
            coalesce(sum(credits_charged) FILTER (WHERE status = 'failed'), 0), 0, 0, 0, coalesce(sum(provider_cost_cents), 0), 0, 0, 0
       FROM generations WHERE NOT is_test GROUP BY 1, 2;
-    INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at, next_attempt_at)
-    VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
+    INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at)
+    VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z');
     INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, response, created_at)
     VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
   await client.query(buildSpendingLimitsSql(CUSTOMER));
@@ -258,13 +258,15 @@ async function writeTopups(account: FixtureAccount): Promise<void> {
   const [manual, first, second] = [randomUUID(), randomUUID(), randomUUID()];
   await client.query(
     `INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, reversed_cents, credits_reversed, reversal_count,
-                         next_attempt_at, created_at, completed_at)
-     VALUES ($2, $1, 'manual', 'succeeded', 5000, 1896, 2500, 948, 1, '2037-03-10T10:00:00Z', '2037-03-10T10:00:00Z', '2037-03-10T10:01:00Z'),
-            ($3, $1, 'automatic', 'succeeded', 5000, 1896, 0, 0, 0, '2037-03-10T11:00:00Z', '2037-03-10T11:00:00Z', '2037-03-10T11:00:01Z'),
-            ($4, $1, 'automatic', 'failed', 5000, 1896, 0, 0, 0, '2037-03-10T12:00:00Z', '2037-03-10T12:00:00Z', '2037-03-10T12:00:01Z'),
-            (gen_random_uuid(), $1, 'manual', 'pending', 5000, 1896, 0, 0, 0, '2037-03-15T12:30:00Z', '2037-03-15T11:30:00Z', NULL)`,
+                         created_at, completed_at)
+     VALUES ($2, $1, 'manual', 'succeeded', 5000, 1896, 2500, 948, 1, '2037-03-10T10:00:00Z', '2037-03-10T10:01:00Z'),
+            ($3, $1, 'automatic', 'succeeded', 5000, 1896, 0, 0, 0, '2037-03-10T11:00:00Z', '2037-03-10T11:00:01Z'),
+            ($4, $1, 'automatic', 'failed', 5000, 1896, 0, 0, 0, '2037-03-10T12:00:00Z', '2037-03-10T12:00:01Z'),
+            (gen_random_uuid(), $1, 'manual', 'pending', 5000, 1896, 0, 0, 0, '2037-03-15T11:30:00Z', NULL)`,
     [id, manual, first, second],
   );
+  await client.query(`INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+    SELECT 'topup.page', uuid, account_id, '2037-03-15T12:30:00Z', created_at FROM topups WHERE status = 'pending'`);
   await client.query(
     `UPDATE topups SET net_cents = amount_cents, tax_cents = 950, discount_cents = 0 WHERE uuid = $1`,
     [manual],

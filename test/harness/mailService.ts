@@ -1,8 +1,8 @@
-import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import type { AcceptedMessage } from '../fakes/smtpServer.ts';
 import { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from './apiClient.ts';
 import { type TestService, startTestService } from './testService.ts';
+import { dispatchEvents } from './tasks.ts';
 
 /** A service without workers that sends e-mail to a fake mail server. */
 export class MailService {

@@ -4,9 +4,9 @@ const insertEndpoint = (url: string, nextDelivery = 'NULL') =>
   `INSERT INTO webhook_endpoints (uuid, account_id, url, secret, private_key, public_key, next_delivery_at, created_at,
                                   updated_at)
    VALUES (gen_random_uuid(), 1, ${url}, '', '', '', ${nextDelivery}, now(), now())`;
-const insertEvent = (body: string, due = 'NULL') =>
-  `INSERT INTO outbox_events (account_id, type, subject, body, next_attempt_at, created_at)
-   VALUES (1, 'key.created', 'a key', ${body}, ${due}, now())`;
+const insertEvent = (body: string, dispatchedAt = 'now()') =>
+  `INSERT INTO outbox_events (account_id, type, subject, body, dispatched_at, created_at)
+   VALUES (1, 'key.created', 'a key', ${body}, ${dispatchedAt}, now())`;
 const INSERT_DELIVERY = `
   INSERT INTO webhook_deliveries (endpoint_id, event_id, next_attempt_at, created_at)
   SELECT w.id, e.id, now(), now() FROM webhook_endpoints w, outbox_events e`;
@@ -28,14 +28,14 @@ export const NOTIFICATION_CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'delivered-events-have-a-body': [
     breakCustomer(`${insertEndpoint('NULL', 'now()')}; ${insertEvent('NULL')}; ${INSERT_DELIVERY}`),
-    breakCustomer(`${insertEndpoint('NULL', 'now()')}; ${insertEvent(`'{}'`, 'now()')}; ${INSERT_DELIVERY}`),
+    breakCustomer(`${insertEndpoint('NULL', 'now()')}; ${insertEvent(`'{}'`, 'NULL')}; ${INSERT_DELIVERY}`),
   ],
   'ends-with-an-address-have-an-event': [breakCustomer(endedSql('succeeded')), breakCustomer(endedSql('failed'))],
   'erased-accounts-receive-nothing': [
     breakCustomer(`UPDATE accounts SET erased_at = now() WHERE id = 1; ${insertEndpoint('NULL')}`),
     breakCustomer(
       `UPDATE accounts SET erased_at = now() WHERE id = 1;
-       INSERT INTO emails (account_id, kind, cause, next_attempt_at, created_at) VALUES (1, 'key_created', '', now(), now())`,
+       INSERT INTO emails (account_id, kind, cause, created_at) VALUES (1, 'key_created', '', now())`,
     ),
   ],
 };

@@ -17,9 +17,7 @@ export interface RecordedEvent {
   details: Record<string, unknown>;
   body: string | null;
   created_at: Date;
-  next_attempt_at: Date | null;
-  attempts: number;
-  last_error: string | null;
+  dispatched_at: Date | null;
 }
 
 export async function getAccountId(service: TestService, { email }: Owner): Promise<number> {

@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { runAccountDeletions } from '../../shared/domain/privacy/deletionSweep.ts';
+import pLimit from 'p-limit';
 import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { startPlanCheckout } from '../../shared/domain/billing/checkout.ts';
 import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';
-import { processPaymentEvents } from '../../shared/domain/billing/paymentEvents.ts';
+import { FOLLOW_UP } from '../../shared/domain/billing/followUps.ts';
+import { REFUND_INVOICE } from '../../shared/domain/billing/invoiceRefunds.ts';
+import { APPLY_PAYMENT_EVENT } from '../../shared/domain/billing/paymentEvents.ts';
 import { storePaymentEvents } from '../../shared/domain/billing/receivePaymentEvents.ts';
 import { reconcilePayments } from '../../shared/domain/billing/reconcile.ts';
 import { renewDueCreditPeriods } from '../../shared/domain/credits/renewDuePeriods.ts';
+import { TASK_KINDS } from '../../shared/domain/features.ts';
+import { DELETE_ACCOUNT } from '../../shared/domain/privacy/deletionSweep.ts';
+import { now } from '../../shared/lib/clock.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 import { findCharge } from '../fakes/stripe/reversals.ts';
@@ -16,6 +21,7 @@ import { getId } from '../fakes/stripe/store.ts';
 import { isEnded } from '../fakes/stripe/subscriptions.ts';
 import type { BillingService } from './billingService.ts';
 import { seedBurn } from './seeds.ts';
+import { runAccountDeletions, runTasks } from './tasks.ts';
 
 const PLANS = ['lite', 'starter', 'pro', 'studio'];
 
@@ -115,8 +121,8 @@ export class PaymentWorld {
   /** Processes the events that are held: by two workers at a time, each with all of them, unless they come promptly. */
   private async process(): Promise<void> {
     const ids = this.held.splice(0);
-    if (!this.delaysEvents) return processPaymentEvents(ids);
-    await Promise.all([this.shuffle(ids), this.shuffle(ids)].map((order) => processPaymentEvents(order)));
+    if (!this.delaysEvents) return applyEvents(ids);
+    await Promise.all([this.shuffle(ids), this.shuffle(ids)].map(applyEvents));
   }
 
   private shuffle(ids: string[]): string[] {
@@ -238,11 +244,21 @@ export class PaymentWorld {
   }
 }
 
-/** Runs the jobs that workers run by the clock. */
+/** Runs the jobs that workers run by the clock, and the tasks that are due. */
 export async function runBillingJobs(): Promise<void> {
   await renewDueCreditPeriods();
   await runBillingMaintenance();
-  await runAccountDeletions();
+  await runTasks(...TASK_KINDS, DELETE_ACCOUNT);
+}
+
+const applyEvent = (key: string) =>
+  APPLY_PAYMENT_EVENT.run([{ id: 0, key, accountId: null, attempts: 0, createdAt: now(), lease: '' }]);
+
+/** Applies events in this order, a few at a time. What follows from them, and what fails, is left to the tasks. */
+async function applyEvents(ids: string[]): Promise<void> {
+  const slots = pLimit(4);
+  await Promise.allSettled(ids.map((id) => slots(() => applyEvent(id))));
+  await runTasks(FOLLOW_UP, REFUND_INVOICE);
 }
 
 /** Delivers everything that is held or lost, and carries out what is owed. */

@@ -1,7 +1,9 @@
 import { getId } from '../fakes/stripe/store.ts';
 import { enrollAffiliate, getAffiliateStatus, signUpReferred } from './affiliates.ts';
 import type { TestCustomer } from './apiClient.ts';
-import { type BillingService, runJob, startBillingService } from './billingService.ts';
+import { type BillingService, startBillingService } from './billingService.ts';
+import { runJob } from './jobs.ts';
+import { makeTasksDue, runDueTasks } from './tasks.ts';
 
 /** The commission of a yearly plan, in cents. */
 export const COMMISSION = { lite: 2_160, pro: 10_440 };
@@ -39,8 +41,9 @@ export class PayoutFixture {
     return { affiliate, code, accountId, transfers, stats, refer: () => signUpReferred(baseUrl, code) };
   }
 
-  runPayouts(): Promise<void> {
-    return runJob(this.billing, 'billing', 'payouts.run');
+  async runPayouts(): Promise<void> {
+    await runJob(this.billing, 'billing', 'payouts.run');
+    await runDueTasks(this.billing.service);
   }
 
   /**
@@ -61,8 +64,8 @@ export class PayoutFixture {
   }
 
   /** Makes pending payouts due for their next attempt. */
-  makePendingDue(): Promise<any[]> {
-    return this.billing.service.sql(`UPDATE payouts SET next_attempt_at = now() WHERE status = 'pending'`);
+  makePendingDue(): Promise<void> {
+    return makeTasksDue(this.billing.service, 'payout.transfer');
   }
 
   getInvoiceId(customer: TestCustomer): string {

@@ -161,8 +161,8 @@ export async function writeReportFixture(service: TestService, generations: Fixt
     for (const topup of topups)
       await service.sql(
         `INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, reversed_cents, credits_reversed,
-                             next_attempt_at, created_at, completed_at)
-         SELECT gen_random_uuid(), id, 'manual', 'succeeded', $2, $3, $4, $5, now(), now(), now() FROM accounts WHERE email = $1`,
+                             created_at, completed_at)
+         SELECT gen_random_uuid(), id, 'manual', 'succeeded', $2, $3, $4, $5, now(), now() FROM accounts WHERE email = $1`,
         [email, topup.cents, topup.credits, topup.reversedCents, topup.reversedCredits],
       );
   }

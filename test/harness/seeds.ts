@@ -51,8 +51,8 @@ export async function addTopupCredits(
        UPDATE accounts SET balance = balance + $2, topup_credits = topup_credits + $2, ledger_count = ledger_count + 1
         WHERE email = $1 RETURNING *
      ), paid AS (
-       INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, next_attempt_at, created_at, completed_at)
-       SELECT gen_random_uuid(), id, 'manual', 'succeeded', 5000, $2, now(), now(), now() FROM owner RETURNING uuid
+       INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, created_at, completed_at)
+       SELECT gen_random_uuid(), id, 'manual', 'succeeded', 5000, $2, now(), now() FROM owner RETURNING uuid
      )
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key,
                                  created_at)

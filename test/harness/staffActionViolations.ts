@@ -21,10 +21,10 @@ export const STAFF_ACTION_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(auditEntrySql('generation.refund')),
   ],
   'topup-refunds-are-audited': [
-    breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, next_attempt_at, created_at)
-                   SELECT uuid, account_id, now(), now() FROM topups WHERE kind = 'automatic' AND status = 'succeeded'`),
-    breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, cause, next_attempt_at, created_at)
-                   SELECT uuid, account_id, 'erased', now(), now() FROM topups WHERE kind = 'automatic' AND status = 'failed'`),
+    breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, created_at)
+                   SELECT uuid, account_id, now() FROM topups WHERE kind = 'automatic' AND status = 'succeeded'`),
+    breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, cause, created_at)
+                   SELECT uuid, account_id, 'erased', now() FROM topups WHERE kind = 'automatic' AND status = 'failed'`),
     breakCustomer(auditEntrySql('topup.refund')),
   ],
 };

@@ -12,9 +12,7 @@ export const TEST_ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
       `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
        VALUES (3, 1, 'grant', 8, 0, 8, 'gift', now())`,
     ),
-    breakTestAccount(
-      `INSERT INTO emails (account_id, kind, cause, next_attempt_at, created_at) VALUES (3, 'key.created', 'x', now(), now())`,
-    ),
+    breakTestAccount(`INSERT INTO emails (account_id, kind, cause, created_at) VALUES (3, 'key.created', 'x', now())`),
   ],
   'test-accounts-belong-to-a-live-account': [
     breakTestAccount('UPDATE accounts SET live_account_id = 99 WHERE id = 3'),

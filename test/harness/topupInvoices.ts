@@ -1,4 +1,5 @@
-import { type BillingService, runJob } from './billingService.ts';
+import type { BillingService } from './billingService.ts';
+import { runTasksNow } from './tasks.ts';
 import type { TestCustomer } from './apiClient.ts';
 
 export async function listInvoices(customer: TestCustomer): Promise<any[]> {
@@ -15,7 +16,6 @@ export function findTopups({ service }: BillingService, { email }: TestCustomer)
 
 /** Completes the invoices of top-ups ahead of the schedule. */
 export async function completeInvoices(billing: BillingService): Promise<void> {
-  await billing.service.sql('UPDATE invoices SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
-  await runJob(billing, 'billing', 'billing.maintain');
+  await runTasksNow(billing.service, 'invoice.issue');
   await billing.drained();
 }

@@ -58,10 +58,10 @@ export async function insertDeliveries(
 ): Promise<void> {
   await service.sql(
     `WITH recorded AS (
-       INSERT INTO outbox_events (account_id, type, subject, body, created_at)
+       INSERT INTO outbox_events (account_id, type, subject, body, created_at, dispatched_at)
        SELECT e.account_id, 'webhook.test', gen_random_uuid()::text,
               json_build_object('type', 'webhook.test', 'timestamp', $3::timestamptz, 'data', json_build_object('n', n))::text,
-              $3::timestamptz
+              $3::timestamptz, $3::timestamptz
          FROM webhook_endpoints e, generate_series(1, $2::int) AS n WHERE e.id = $1
        RETURNING id
      ), delivery AS (

@@ -4,6 +4,7 @@ import { FaultProxy } from '../fakes/faultProxy.ts';
 import { IMAGE } from '../harness/apiClient.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { makeTasksDue } from '../harness/tasks.ts';
 
 describe('an automatic top-up whose claim was committed and whose response was lost', () => {
   let service: TestService;
@@ -41,7 +42,7 @@ describe('an automatic top-up whose claim was committed and whose response was l
     expect(body.detail).to.match(/outcome of the automatic top-up is unknown/);
     const claimed = () => service.sql(`SELECT status FROM topups WHERE kind = 'automatic'`);
     expect((await claimed()).map((topup) => topup.status)).to.deep.equal(['pending']);
-    await service.sql('UPDATE topups SET next_attempt_at = now()');
+    await makeTasksDue(service, 'topup.charge');
     const worker = await service.startWorker();
     await eventually('the top-up is credited', async () => (await claimed())[0]?.status === 'succeeded', 60_000);
     expect((await customer.ledger()).map(([type]) => type)).to.include('topup');

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
+import { makeTasksDue } from '../harness/tasks.ts';
 
 const readSettings = async (customer: TestCustomer) =>
   (await customer.request('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
@@ -96,9 +98,10 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.createGeneration(LONG)).status).to.be.oneOf([201, 503]);
     delete billing.stripe.faults['intents.create'];
     await billing.service.sql(
-      `UPDATE topups SET created_at = created_at - interval '2 minutes', next_attempt_at = now() WHERE status = 'pending'`,
+      `UPDATE topups SET created_at = created_at - interval '2 minutes' WHERE status = 'pending'`,
     );
-    await runJob(billing, 'billing', 'billing.maintain');
+    await makeTasksDue(billing.service, 'topup.charge');
+    await billing.maintain();
     await eventually('credited', async () => (await customer.ledger()).some(([type]) => type === 'topup'));
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.have.length(1);
     expect((await customer.createGeneration(LONG)).status).to.equal(201);
@@ -115,10 +118,11 @@ describe('automatic top-ups by the payment processor', () => {
     }
     delete billing.stripe.faults['intents.create'];
     await billing.service.sql(
-      `UPDATE topups SET created_at = created_at - interval '2 minutes', next_attempt_at = now() WHERE status = 'pending'`,
+      `UPDATE topups SET created_at = created_at - interval '2 minutes' WHERE status = 'pending'`,
     );
+    await makeTasksDue(billing.service, 'topup.charge');
     // The first one is abandoned by then. Without a burn in the meantime, only the next create triggers another.
-    await runJob(billing, 'billing', 'billing.maintain');
+    await billing.maintain();
     await runJob(billing, 'billing', 'autoTopups.sweep');
     expect(await customer.balance()).to.equal(25);
     expect((await customer.createGeneration(LONG)).status).to.equal(201);

@@ -3,9 +3,11 @@ import { expect } from 'chai';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import { succeedIntent } from '../fakes/stripe/paymentIntents.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService, withQueue } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob, withQueue } from '../harness/jobs.ts';
 import { seedImages, setModelHealth } from '../harness/seeds.ts';
 import { eventually } from '../harness/testService.ts';
+import { makeTasksDue } from '../harness/tasks.ts';
 
 const VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 const DAY_S = 86_400;
@@ -43,8 +45,8 @@ describe('an automatic top-up that is not needed', () => {
   };
   const countCharges = () => billing.stripe.requests.filter(({ name }) => name === 'intents.create').length;
   const settlePending = async () => {
-    await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
-    await runJob(billing, 'billing', 'billing.maintain');
+    await makeTasksDue(billing.service, 'topup.charge', 'topup.page');
+    await billing.maintain();
   };
 
   /** Creates a subscriber with so many credits. */

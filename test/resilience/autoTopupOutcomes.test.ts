@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { eventually } from '../harness/testService.ts';
+import { makeTasksDue } from '../harness/tasks.ts';
 
 const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 
@@ -47,8 +49,8 @@ describe('automatic top-ups through the payment processor', () => {
     );
   const sweep = () => runJob(billing, 'billing', 'autoTopups.sweep');
   const settlePending = async () => {
-    await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
-    await runJob(billing, 'billing', 'billing.maintain');
+    await makeTasksDue(billing.service, 'topup.charge', 'topup.page');
+    await billing.maintain();
   };
 
   /** Creates a customer of the smallest plan whose balance is below the price of a 10 s video. */

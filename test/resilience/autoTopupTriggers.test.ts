@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { seedImages } from '../harness/seeds.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
-import { runJob, withQueue } from '../harness/billingService.ts';
+import { runJob, withQueue } from '../harness/jobs.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { runDueTasks } from '../harness/tasks.ts';
 
 const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 
@@ -240,15 +241,20 @@ describe('automatic top-ups', () => {
       await service.sql(
         `WITH customer AS (
            UPDATE accounts SET auto_topup_claimed_at = now() - interval '2 days' WHERE email = $1 RETURNING id
+         ), topup AS (
+           INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, created_at)
+           SELECT gen_random_uuid(), id, kind, 'pending', 5000, 1896, now() - interval '2 days'
+             FROM customer, unnest(ARRAY['automatic', 'manual']) AS kind
+           RETURNING uuid, kind, account_id, created_at
          )
-         INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, next_attempt_at, created_at)
-         SELECT gen_random_uuid(), id, kind, 'pending', 5000, 1896, now(), now() - interval '2 days'
-           FROM customer, unnest(ARRAY['automatic', 'manual']) AS kind`,
+         INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+         SELECT CASE kind WHEN 'automatic' THEN 'topup.charge' ELSE 'topup.page' END, uuid, account_id, now(), created_at
+           FROM topup`,
         [customer.email],
       );
-      await sweep('billing.maintain');
+      await runDueTasks(service);
       expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
-      await sweep('billing.maintain');
+      await runDueTasks(service);
       expect(await listTopupCredits(customer)).to.deep.equal([1896, 1896]);
     });
 

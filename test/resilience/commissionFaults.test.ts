@@ -4,9 +4,10 @@ import type Stripe from 'stripe';
 import { voidCreditNote } from '../fakes/stripe/outOfBand.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { getAffiliateStatus } from '../harness/affiliates.ts';
-import { runJob } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { COMMISSION, PayoutFixture } from '../harness/payoutFixture.ts';
 import { eventually } from '../harness/testService.ts';
+import { readTasks } from '../harness/tasks.ts';
 
 describe('commissions with faults of events and invoices', () => {
   const fixture = new PayoutFixture();
@@ -142,7 +143,9 @@ describe('commissions with faults of events and invoices', () => {
     expect(await stats()).to.include({ active: 2, lifetime_earnings_cents: 0 });
     stripe.reset();
     stripe.delivery.drop = 1;
-    await fixture.billing.service.sql('UPDATE invoices SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
+    await fixture.billing.service.sql(
+      'UPDATE invoices SET commission_due_at = now() WHERE commission_due_at IS NOT NULL',
+    );
     await runJob(fixture.billing, 'billing', 'payments.reconcile');
     expect(await stats()).to.include({ lifetime_earnings_cents: COMMISSION.lite });
     const invoices = [lost, elsewhere].map((customer) => fixture.getInvoiceId(customer));
@@ -279,9 +282,7 @@ describe('commissions with faults of events and invoices', () => {
     fixture.billing.stripe.payOutOfBand(fixture.billing.customerId(customer));
     await fixture.billing.eventsAttempted();
     expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });
-    const waiting = await fixture.billing.service.sql(
-      'SELECT last_error FROM payment_events WHERE processed_at IS NULL',
-    );
+    const waiting = await readTasks(fixture.billing.service, 'payment.event');
     for (const problem of [
       'it is in an unsupported currency',
       'none of its prices is in STRIPE_PRICE_',

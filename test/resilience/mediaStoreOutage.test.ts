@@ -3,6 +3,7 @@ import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { makeTasksDue } from '../harness/tasks.ts';
 
 describe('while the bucket is unavailable', () => {
   const bucket = new FakeS3Bucket();
@@ -63,10 +64,10 @@ describe('while the bucket is unavailable', () => {
     await customer.waitForEnd(uuid);
     await bucket.refuseConnections();
     await customer.request('DELETE', `/api/generations/${uuid}/`);
-    await waitFor('files not deleted; will retry');
+    await waitFor('task failed; it will be repeated');
     await bucket.acceptConnections();
     expect((await bucket.keys()).filter((key) => key.includes(uuid))).to.have.length(2);
-    await service.sql('UPDATE media_deletions SET next_attempt_at = now()');
+    await makeTasksDue(service, 'generation.deleteFiles');
     await eventually('gone', async () => (await bucket.keys()).every((key) => !key.includes(uuid)));
   });
 

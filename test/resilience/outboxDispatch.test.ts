@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
-import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { updateEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { withQueue } from '../harness/billingService.ts';
+import { withQueue } from '../harness/jobs.ts';
 import {
   addEndpoint,
   createEndedGeneration,
@@ -16,6 +15,7 @@ import {
 } from '../harness/outbox.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { dispatchEvents, makeTasksDue, readTasks } from '../harness/tasks.ts';
 
 const STATUS = {
   plan_slug: null,
@@ -47,8 +47,8 @@ describe('the dispatch of events', () => {
 
   const insertEvents = async (type: string, count: number, subject = 'gen_random_uuid()', details: object = STATUS) =>
     service.sql(
-      `INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
-       SELECT $1, $2, ${subject}, $3, now(), now() - interval '1 second' FROM generate_series(1, $4)`,
+      `INSERT INTO outbox_events (account_id, type, subject, details, created_at)
+       SELECT $1, $2, ${subject}, $3, now() - interval '1 second' FROM generate_series(1, $4)`,
       [await getAccountId(service, customer), type, details, count],
     );
   const endGeneration = (options: object = {}) => createEndedGeneration(service, customer, options);
@@ -61,7 +61,7 @@ describe('the dispatch of events', () => {
     const workers = await Promise.all([service.startWorker(), service.startWorker()]);
     await dispatchEvents();
     await eventually('all are dispatched', async () =>
-      (await readEvents(service, customer)).every(({ next_attempt_at: at, attempts }) => at === null && attempts === 1),
+      (await readEvents(service, customer)).every(({ dispatched_at: at }) => at !== null),
     );
     await Promise.all(workers.map((worker) => worker.stop()));
     expect(await readDeliveries(service, customer)).to.have.length(2_000);
@@ -75,18 +75,22 @@ describe('the dispatch of events', () => {
     await insertEvents('subscription.updated', 3);
     await dispatchEvents();
     const events = await readEvents(service, customer);
-    const stuck = events.filter(({ next_attempt_at: at }) => at !== null);
+    const stuck = events.filter(({ dispatched_at: at }) => at === null);
     expect(stuck.map(({ subject }) => subject)).to.deep.equal([missing, 'not a uuid']);
-    for (const { attempts, next_attempt_at: at, last_error: error } of stuck) {
+    const tasks = await readTasks(service, 'event.dispatch');
+    expect(tasks.map(({ key }) => key)).to.deep.equal(stuck.map(({ id }) => String(id)));
+    for (const { attempts, run_at: at, last_error: error } of tasks) {
       expect(attempts).to.equal(1);
       expect((at as Date).getTime()).to.be.above(service.now.getTime());
       expect(error).to.be.a('string').and.not.to.equal('');
     }
     expect(await readDeliveries(service, customer)).to.have.length(3);
     await dispatchEvents();
-    expect((await readEvents(service, customer)).map(({ attempts }) => attempts)).to.deep.equal(
-      events.map(({ attempts }) => attempts),
-    );
+    expect(await readTasks(service, 'event.dispatch')).to.deep.equal(tasks);
+    await service.sql('DELETE FROM outbox_events WHERE dispatched_at IS NULL');
+    await makeTasksDue(service, 'event.dispatch');
+    await dispatchEvents();
+    expect(await readTasks(service, 'event.dispatch')).to.deep.equal([]);
   });
 
   it('sends the end of a generation to its webhook_url with the default endpoint', async () => {
@@ -116,9 +120,9 @@ describe('the dispatch of events', () => {
     await insertEvents('subscription.updated', 1);
     await dispatchEvents();
     const events = await readEvents(service, customer);
-    expect(events.map(({ body, next_attempt_at: at }) => [body, at])).to.deep.equal([
-      [null, null],
-      [null, null],
+    expect(events.map(({ body, dispatched_at: at }) => [body, at !== null])).to.deep.equal([
+      [null, true],
+      [null, true],
     ]);
     expect(await readDeliveries(service, customer)).to.deep.equal([]);
   });
@@ -138,7 +142,7 @@ describe('the dispatch of events', () => {
     await addEndpoint(service, customer);
     await endGeneration();
     // The job that the end has enqueued, without a worker that takes it.
-    await withQueue(service, 'notifications', async (queue) => {
+    await withQueue(service, 'tasks', async (queue) => {
       await eventually('enqueued', async () => (await queue.getWaitingCount()) > 0);
       await queue.obliterate({ force: true });
     });

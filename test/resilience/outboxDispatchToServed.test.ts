@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { addEndpoint, getAccountId, readDeliveries } from '../harness/outbox.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { dispatchEvents } from '../harness/tasks.ts';
 
 describe('the dispatch of an event to an endpoint that a worker serves', () => {
   let service: TestService;
@@ -23,8 +23,8 @@ describe('the dispatch of an event to an endpoint that a worker serves', () => {
       [accountId],
     );
     await service.sql(
-      `INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
-       VALUES ($1, 'subscription.updated', gen_random_uuid(), $2, now(), now() - interval '1 second')`,
+      `INSERT INTO outbox_events (account_id, type, subject, details, created_at)
+       VALUES ($1, 'subscription.updated', gen_random_uuid(), $2, now() - interval '1 second')`,
       [
         accountId,
         {

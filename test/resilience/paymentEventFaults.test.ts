@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EVENT_TYPES } from '../../shared/gateways/payments/webhooks.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
+import { readTasks } from '../harness/tasks.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 
@@ -60,10 +62,8 @@ describe('events of the payment processor', () => {
     billing.stripe.completeCheckout(body.checkout_url);
     await billing.stripe.drained();
     await eventually('tried', async () => {
-      const rows = await billing.service.sql(
-        'SELECT 1 FROM payment_events WHERE processed_at IS NULL AND attempts > 0',
-      );
-      return rows.length > 0;
+      const events = await readTasks(billing.service, 'payment.event');
+      return events.some(({ attempts }) => attempts > 0);
     });
     expect(await customer.balance()).to.equal(0);
     delete billing.stripe.faults.all;
@@ -160,8 +160,7 @@ describe('events of the payment processor', () => {
         billing.stripe.sendEvent(type, { id, object: { nested: [null] }, customer: { id: 7 } } as never, version);
     }
     await billing.drained();
-    const waiting = 'SELECT type, last_error FROM payment_events WHERE processed_at IS NULL OR last_error IS NOT NULL';
-    expect(await billing.service.sql(waiting)).to.deep.equal([]);
+    expect(await readTasks(billing.service, 'payment.event')).to.deep.equal([]);
     const { attempts } = billing.stripe.delivery;
     expect(attempts.filter(({ status }) => status !== 200)).to.deep.equal([]);
     expect(attempts.map(({ type }) => type)).to.include.members([
@@ -198,7 +197,7 @@ describe('events of the payment processor', () => {
         WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
       [customer.email],
     );
-    await runJob(billing, 'billing', 'billing.maintain');
+    await billing.maintain();
     const status = async () => (await customer.request('GET', '/api/billing/status/')).body.status;
     await eventually('active', async () => (await status()) === 'active');
     expect(await customer.balance()).to.equal(1100);

@@ -134,8 +134,12 @@ describe('payouts with faults of transfers', () => {
       const other = randomUUID();
       if (hasOtherPayout) {
         await fixture.billing.service.sql(
-          `INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, next_attempt_at, created_at)
-           SELECT $1, affiliate_id, month, 'pending', 1, now() + interval '1 day', now() FROM payouts WHERE uuid = $2`,
+          `WITH payout AS (
+             INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, created_at)
+             SELECT $1, affiliate_id, month, 'pending', 1, now() FROM payouts WHERE uuid = $2 RETURNING uuid, affiliate_id
+           )
+           INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+           SELECT 'payout.transfer', uuid, affiliate_id, now() + interval '1 day', now() FROM payout`,
           [other, uuid],
         );
       }

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type Stripe from 'stripe';
 import { addPrice } from '../fakes/stripe/catalog.ts';
 import { runBundled } from '../harness/builtPrograms.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 
 describe('the prices of the plans at Stripe', () => {
   let billing: BillingService;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 
 /** A page that is opened after a backup and paid before or after the restore: Stripe knows it, the database does not. */
 describe('top-ups that a restored database does not know', () => {

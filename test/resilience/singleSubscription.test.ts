@@ -1,8 +1,10 @@
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
+import { readTasks } from '../harness/tasks.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -142,7 +144,7 @@ describe('the one subscription of an account', () => {
     billing.stripe.cancelNow(subscription.id);
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const waiting = await billing.service.sql('SELECT last_error FROM payment_events WHERE processed_at IS NULL');
+    const waiting = await readTasks(billing.service, 'payment.event');
     expect(waiting.length).to.be.above(0);
     for (const { last_error: lastError } of waiting) expect(lastError).to.include('STRIPE_PRICE_');
     price.id = known;

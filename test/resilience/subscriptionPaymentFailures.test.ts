@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
@@ -26,12 +27,12 @@ describe('a subscription with payment problems', () => {
     );
     billing.stripe.faults['subscriptions.retrieve'] = 'error';
     const before = billing.stripe.requests.length;
-    await runJob(billing, 'billing', 'billing.maintain');
+    await billing.maintain();
     const tries = () =>
       billing.stripe.requests.slice(before).filter(({ name }) => name === 'subscriptions.retrieve').length;
     await eventually('read without success', async () => tries() >= 2);
     delete billing.stripe.faults['subscriptions.retrieve'];
-    await runJob(billing, 'billing', 'billing.maintain');
+    await billing.maintain();
     await eventually('active', async () => (await getStatus(customer)) === 'active');
     expect(billing.stripe.requests.slice(before).some(({ name }) => name === 'subscriptions.cancel')).to.equal(false);
   });

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runJob } from '../harness/jobs.ts';
 
 /** More than a sweep reads at once. */
 const MORE_THAN_A_BATCH = { autoTopups: 110, creditPeriods: 1_010 };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ClaimedEmail, renderEmail } from '../../shared/domain/emails/renderEmail.ts';
+import { type AddressedEmail, renderEmail } from '../../shared/domain/emails/renderEmail.ts';
 import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
 import { LANGUAGES } from '../../shared/spec/languages.ts';
 import { EXAMPLE_PARAMS } from '../harness/emails.ts';
@@ -18,7 +18,7 @@ const render = (kind: EmailKind, language = 'en', params: object = EXAMPLE_PARAM
     account_uuid: UUID,
     address: 'ann@example.com',
     created_at: new Date('2027-03-01T08:05:00Z'),
-  } as ClaimedEmail);
+  } as AddressedEmail);
 
 /** The text without the signature and the token in it. */
 const body = (kind: EmailKind, language = 'en') => render(kind, language).text.split('\n\n-- \n\n')[0];

@@ -1,6 +1,6 @@
 import { db } from '../../../shared/lib/database/pool.ts';
 import { parseConfig } from '../../../shared/lib/config.ts';
-import { enqueueEventDispatch, openQueues } from '../../../shared/queues/enqueue.ts';
+import { enqueueTasks, openQueues } from '../../../shared/queues/enqueue.ts';
 import { openService } from '../../../shared/service.ts';
 import { serveParent } from '../childProcess.ts';
 
@@ -12,12 +12,12 @@ const TICK_MS = 50;
 /** Inserts events of the next generations of `bench_subjects`, and enqueues their dispatch. */
 async function record(events: number, skip: number): Promise<void> {
   await db.raw(
-    `INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
-     SELECT account_id, 'generation.succeeded', uuid::text, now(), now() FROM bench_subjects
+    `INSERT INTO outbox_events (account_id, type, subject, created_at)
+     SELECT account_id, 'generation.succeeded', uuid::text, now() FROM bench_subjects
       WHERE place > :skip AND place <= :until`,
     { skip, until: skip + events },
   );
-  await enqueueEventDispatch();
+  await enqueueTasks('event.dispatch');
 }
 
 serveParent({

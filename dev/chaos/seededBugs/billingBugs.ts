@@ -45,9 +45,9 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/billing/paymentEvents.ts',
         within: 'applyEvent',
-        find: 'await markEventApplied($eventId); return []; } return withAccountLock($accountId,',
+        find: 'await markEventApplied($eventId); return; } await withAccountLock($accountId,',
         replace:
-          'await markEventApplied($eventId); return []; } await markEventApplied($eventId); return withAccountLock($accountId,',
+          'await markEventApplied($eventId); return; } await markEventApplied($eventId); await withAccountLock($accountId,',
       },
       {
         file: 'shared/domain/billing/paymentEvents.ts',
@@ -85,16 +85,28 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     foundBy: ['paid-invoices-earn-commissions'],
   },
   {
-    name: 'the billing maintenance skips owed refunds',
+    name: 'an owed refund is recorded without its task',
     changes: [
       {
-        file: 'shared/domain/billing/maintenance.ts',
-        within: 'runBillingMaintenance',
-        find: 'issueDueRefunds,',
+        file: 'shared/domain/billing/invoiceRefunds.ts',
+        within: 'recordOwedRefunds',
+        find: 'await scheduleTasks($transaction, REFUND_INVOICE.name, tasks);',
         replace: '',
       },
     ],
-    foundBy: ['owed-refunds-are-paid', 'owed-refunds-are-attempted'],
+    foundBy: ['what-waits-has-a-task'],
+  },
+  {
+    name: 'a task is completed although its run has failed',
+    changes: [
+      {
+        file: 'shared/domain/tasks/runTasks.ts',
+        within: 'recordFailure',
+        find: 'await writeEnd($task, { runAt: addMilliseconds(now(), getBackoffMs($task.attempts, $kind.backoff)), attempts, reason });',
+        replace: 'await completeTask($task);',
+      },
+    ],
+    foundBy: ['what-waits-has-a-task'],
   },
   {
     name: 'the sweep charges a card for every low balance, without a burn as its cause',

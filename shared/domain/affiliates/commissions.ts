@@ -95,8 +95,8 @@ export async function applyCommission(
 ): Promise<void> {
   if (paid !== null) await upsertCommission(transaction, referral, paid);
   const invoice = Invoice.query(transaction).where({ stripe_invoice_id: invoiceId, kind: 'subscription' });
-  if (paid === null) await invoice.patch({ last_error: NOTHING_EARNED, next_attempt_at: null });
-  else await invoice.whereNotNull('last_error').patch({ last_error: null, next_attempt_at: null });
+  if (paid === null) await invoice.patch({ commission_problem: NOTHING_EARNED, commission_due_at: null });
+  else await invoice.whereNotNull('commission_problem').patch({ commission_problem: null, commission_due_at: null });
 }
 
 const NOTHING_EARNED = 'The invoice earns no commission: nothing of it was paid through the processor.';
@@ -114,7 +114,7 @@ async function isCommissionDue(
 
 const MISSING_BATCH_SIZE = 200;
 
-/** Paid invoices of referred accounts without a commission, whose event was lost. Others have a `last_error`. */
+/** Paid invoices of referred accounts without a commission, whose event was lost. Others have a `commission_problem`. */
 const MISSING_COMMISSIONS = prepared(
   'missing_commissions',
   `SELECT i.uuid, i.stripe_invoice_id AS invoice_id
@@ -123,7 +123,7 @@ const MISSING_COMMISSIONS = prepared(
      JOIN invoices i ON i.account_id = r.account_id
     WHERE i.kind = 'subscription' AND i.status = 'paid' AND i.currency = 'usd' AND i.net_cents > 0
       AND i.stripe_invoice_id IS NOT NULL AND (f.closed_at IS NULL OR i.paid_at < date_trunc('second', f.closed_at))
-      AND (i.last_error IS NULL OR i.next_attempt_at <= :now)
+      AND (i.commission_problem IS NULL OR i.commission_due_at <= :now)
       AND NOT EXISTS (SELECT FROM commissions c WHERE c.invoice_id = i.stripe_invoice_id)
     ORDER BY i.paid_at LIMIT ${MISSING_BATCH_SIZE}`,
 );
@@ -142,8 +142,8 @@ export async function createMissingCommissions(): Promise<void> {
       problem = snapshot === null ? 'The processor has no such paid invoice.' : snapshot.problem;
     });
     if (problem === null) continue;
-    const next_attempt_at = addMilliseconds(now(), MISSING_RETRY_MS);
-    await Invoice.query().findById(uuid).patch({ last_error: problem, next_attempt_at });
+    const commission_due_at = addMilliseconds(now(), MISSING_RETRY_MS);
+    await Invoice.query().findById(uuid).patch({ commission_problem: problem, commission_due_at });
   }
 }
 

@@ -5,6 +5,7 @@ import { Referral } from '../../tables/Referral.ts';
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { AFFILIATE_INVARIANTS } from './invariants.ts';
+import { TRANSFER_PAYOUT } from './payouts.ts';
 
 export const AFFILIATES: DomainFeature = {
   invariants: AFFILIATE_INVARIANTS,
@@ -49,6 +50,7 @@ export const AFFILIATES: DomainFeature = {
       await Affiliate.query(transaction).patch(closed).where({ account_id: accountId, closed_at: null });
     },
   },
+  tasks: [TRANSFER_PAYOUT],
   retention: [
     // Hashes of networks are kept for more than a year, as reports compare.
     {

@@ -54,7 +54,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
         JOIN referrals r ON r.account_id = i.account_id
         JOIN affiliates f ON f.account_id = r.affiliate_id
         JOIN subscriptions s ON s.id = i.subscription_id
-       WHERE i.kind = 'subscription' AND i.status = 'paid' AND i.currency = 'usd' AND i.net_cents > 0 AND i.last_error IS NULL
+       WHERE i.kind = 'subscription' AND i.status = 'paid' AND i.currency = 'usd' AND i.net_cents > 0 AND i.commission_problem IS NULL
          AND (f.closed_at IS NULL OR i.paid_at < date_trunc('second', f.closed_at))
          AND NOT EXISTS (SELECT FROM commissions c WHERE c.invoice_id = coalesce(i.stripe_invoice_id, 'simulated:' || s.uuid))`,
   },
@@ -138,13 +138,5 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
              format('%s, completed %s, transfer %s', status, coalesce(completed_at::text, 'never'), coalesce(stripe_transfer_id, 'none')) AS detail
         FROM payouts
        WHERE (status = 'pending') <> (completed_at IS NULL) OR (status <> 'paid' AND stripe_transfer_id IS NOT NULL)`,
-  },
-  {
-    name: 'no-payout-is-overdue',
-    statement: 'No payout with an unknown outcome is past its next attempt.',
-    checkedWhen: 'when drained',
-    query: `
-      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, next attempt %s: %s', created_at, next_attempt_at, coalesce(last_error, 'no error')) AS detail
-        FROM payouts WHERE status = 'pending' AND next_attempt_at <= $1`,
   },
 ];

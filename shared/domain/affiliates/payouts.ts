@@ -6,7 +6,6 @@ import { formatUtcDay } from '../../lib/calendar.ts';
 import { isDuplicate } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
-import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
@@ -15,6 +14,8 @@ import { PayoutItem } from '../../tables/PayoutItem.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
+import { scheduleTasks } from '../tasks/scheduleTasks.ts';
+import type { TaskKind } from '../tasks/taskKind.ts';
 import { syncConnectedAccount } from './payoutAccounts.ts';
 import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 
@@ -41,9 +42,6 @@ export function getFreshnessCutoff(): Date {
   return processor.isSimulated ? new Date(0) : addMilliseconds(now(), -SYNC_FRESHNESS_MS);
 }
 
-/** The sweep leaves a new payout to the process that created it for this long. */
-const RETRY_GRACE_MS = MINUTE_MS;
-
 const ADD_SETTLED_CENTS = prepared(
   'settle_commissions',
   `UPDATE commissions c SET settled_cents = c.settled_cents + :sign * i.amount_cents
@@ -53,19 +51,18 @@ const ADD_SETTLED_CENTS = prepared(
 /**
  * Records this month's payout of an affiliate before its transfer is requested. Reversals of commissions that were paid
  * out are deducted; if they exceed the earnings, nothing is paid and the rest is carried over. Commissions that were
- * not synced lately are not paid, but their reversals are deducted.
- * @returns undefined if there is nothing to pay, this month has a payout already, the outcome of another payout is
- * unknown, or the account is suspended.
+ * not synced lately are not paid, but their reversals are deducted. Creates none if there is nothing to pay, this month has
+ * a payout already, the outcome of another payout is unknown, or the account is suspended.
  */
-export async function createPayout(affiliateId: number): Promise<Payout | undefined> {
+export async function createPayout(affiliateId: number): Promise<void> {
   const monthStart = getMonthStart(now());
   const month = formatUtcDay(monthStart);
-  return Affiliate.transaction(async (transaction) => {
+  await Affiliate.transaction(async (transaction) => {
     // Commissions of a suspended account stay owed until it is reinstated. The lock makes a suspension wait.
     const account = await Account.query(transaction).findById(affiliateId).forShare().throwIfNotFound();
-    if (account.suspended_at !== null) return undefined;
+    if (account.suspended_at !== null) return;
     const affiliate = await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate().throwIfNotFound();
-    if (!canReceivePayouts(affiliate)) return undefined;
+    if (!canReceivePayouts(affiliate)) return;
     // A pending payout of any month may still be released; another one could deduct what that release returns.
     const before = Payout.query(transaction)
       .where({ affiliate_id: affiliateId })
@@ -74,14 +71,14 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
           void paid.where({ month }).whereNot({ status: 'rejected' });
         });
       });
-    if ((await before.first()) !== undefined) return undefined;
+    if ((await before.first()) !== undefined) return;
     const due = outstandingCommissions(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
     const commissions = await due.where((synced) => {
       void synced.where('synced_at', '>', getFreshnessCutoff()).orWhereColumn('amount_cents', '<', 'settled_cents');
     });
     const items = commissions.map((row) => ({ id: row.id, cents: row.amount_cents - row.settled_cents }));
     const amountCents = items.reduce((sum, { cents }) => sum + cents, 0);
-    if (amountCents <= 0) return undefined;
+    if (amountCents <= 0) return;
     const payout = await Payout.query(transaction).insertAndFetch({
       uuid: uuidv7(),
       affiliate_id: affiliateId,
@@ -89,14 +86,13 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
       status: 'pending',
       amount_cents: amountCents,
       connect_account_id: affiliate.connect_account_id,
-      next_attempt_at: addMilliseconds(now(), RETRY_GRACE_MS),
       created_at: now(),
     });
     await PayoutItem.query(transaction).insert(
       items.map(({ id, cents }) => ({ payout_uuid: payout.uuid, commission_id: id, amount_cents: cents })),
     );
     await runStatement(ADD_SETTLED_CENTS, { payout: payout.uuid, sign: 1 }, transaction);
-    return payout;
+    await scheduleTasks(transaction, TRANSFER_PAYOUT.name, [{ key: payout.uuid, accountId: affiliateId }]);
   });
 }
 
@@ -106,20 +102,33 @@ export function canReceivePayouts({ payout_enabled: isEnabled, connect_account_i
 }
 
 /**
- * Requests the transfer of a payout, under an idempotency key. If the outcome is unknown the payout stays pending, and
- * the sweep searches for the transfer before requesting it again.
+ * Transfers a payout, whose uuid is the key. Searches for the transfer before it is requested, as an earlier run may have
+ * done that without learning the outcome.
  */
-export async function transferPayout(payout: Payout): Promise<void> {
+export const TRANSFER_PAYOUT: TaskKind = {
+  name: 'payout.transfer',
+  backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
+  leaseMs: 5 * MINUTE_MS,
+  waiting: `SELECT affiliate_id AS account_id, cast(uuid AS text) AS key FROM payouts WHERE status = 'pending'`,
+  run: async ([{ key }]) => {
+    const payout = await Payout.query().findOne({ uuid: key, status: 'pending' });
+    if (payout === undefined) return undefined;
+    const transferId = await processor.findTransfer(payout.uuid, payout.created_at);
+    if (transferId !== null) await markPayoutPaid(payout, transferId);
+    else await requestTransfer(payout);
+    return undefined;
+  },
+};
+
+async function requestTransfer(payout: Payout): Promise<void> {
   const { uuid: payoutUuid, amount_cents: amountCents, connect_account_id: connectAccountId } = payout;
   const request = { payoutUuid, amountCents, connectAccountId: connectAccountId as string };
   try {
     await markPayoutPaid(payout, await processor.createTransfer(request));
   } catch (err) {
-    if (!(err instanceof ProcessorError)) throw err;
-    const lastError = err.message.slice(0, 500);
-    logger.warn({ err, payout: payoutUuid, fault: err.fault }, 'payout not transferred');
-    if (err.fault === 'rejected') return releasePayout(payout, lastError);
-    await Payout.query().findById(payoutUuid).where({ status: 'pending' }).patch({ last_error: lastError });
+    if (!(err instanceof ProcessorError) || err.fault !== 'rejected') throw err;
+    logger.warn({ err, payout: payoutUuid }, 'payout rejected');
+    await releasePayout(payout, err.message.slice(0, 500));
   }
 }
 
@@ -229,25 +238,4 @@ async function releasePayout({ uuid, connect_account_id: connectAccountId }: Pay
   });
   // The connected account may no longer accept transfers.
   if (connectAccountId !== null) await trySync(() => syncConnectedAccount(connectAccountId));
-}
-
-const BATCH_SIZE = 200;
-const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
-
-/** Retries payouts with an unknown outcome: searches for the transfer, and requests it again if there is none. */
-export async function retryPendingPayouts(): Promise<void> {
-  const pending = await Payout.query()
-    .where({ status: 'pending' })
-    .where('next_attempt_at', '<=', now())
-    .orderBy('next_attempt_at')
-    .limit(BATCH_SIZE);
-  for (const payout of pending) {
-    const next_attempt_at = getNextAttemptByAge(payout.created_at, RETRY_BACKOFF);
-    await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ next_attempt_at });
-    await trySync(async () => {
-      const transferId = await processor.findTransfer(payout.uuid, payout.created_at);
-      if (transferId !== null) await markPayoutPaid(payout, transferId);
-      else await transferPayout(payout);
-    });
-  }
 }

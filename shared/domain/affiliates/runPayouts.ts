@@ -10,8 +10,6 @@ import {
   getFreshnessCutoff,
   getMonthStart,
   createPayout,
-  retryPendingPayouts,
-  transferPayout,
   outstandingCommissions,
 } from './payouts.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
@@ -40,7 +38,6 @@ const DUE_AFFILIATES = prepared(
  * (docs/decisions.md: Affiliates). Affiliates whose payouts are enabled later are paid then.
  */
 export async function runPayouts(): Promise<void> {
-  await retryPendingPayouts();
   await syncPendingOnboardings();
   const monthStart = getMonthStart(now());
   for (let after = 0; ; ) {
@@ -60,8 +57,7 @@ export async function runPayouts(): Promise<void> {
 async function payAffiliate(affiliateId: number, monthStart: Date): Promise<void> {
   if (!(await syncOutstandingInvoices(affiliateId, monthStart))) return;
   await recoverRejectedTransfer(affiliateId);
-  const payout = await createPayout(affiliateId);
-  if (payout !== undefined) await transferPayout(payout);
+  await createPayout(affiliateId);
 }
 
 /** A payout waits this long for an invoice that cannot be synced; then it is created without it. */

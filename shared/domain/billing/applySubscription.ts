@@ -12,10 +12,11 @@ import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { entitlementFor } from '../credits/entitlement.ts';
-import { buildFollowUpColumns, FOLLOW_UP_DONE, type FollowUp } from './followUps.ts';
+import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { applySubscriptionInvoices } from './invoices.ts';
 import { oweBackAfterDeletion, recordOwedRefunds } from './invoiceRefunds.ts';
 import { recordPlanHistory } from './planHistory.ts';
+import { FOLLOW_UP_KIND } from './processorTasks.ts';
 import { deriveSubscriptionStatus, isLiveStatus } from './subscriptionStatus.ts';
 import {
   continueSubscription,
@@ -32,10 +33,10 @@ export async function applySubscriptionSnapshot(
   transaction: Transaction,
   account: Account,
   snapshot: SubscriptionSnapshot,
-): Promise<FollowUp[]> {
+): Promise<void> {
   const { subscription: fetched, syncVersion } = snapshot;
   const known = await Subscription.query(transaction).findOne({ stripe_subscription_id: fetched.id });
-  if (known !== undefined && known.sync_version >= syncVersion) return [];
+  if (known !== undefined && known.sync_version >= syncVersion) return;
   const before = known ?? (await insertIncompleteSubscription(transaction, account, fetched));
   const isErased = account.erased_at !== null;
   await applySubscriptionInvoices(transaction, account, before, snapshot);
@@ -50,39 +51,41 @@ export async function applySubscriptionSnapshot(
   const wasPastDue = before.past_due_since !== null;
   const isSuperseded = hasStarted && account.subscription_id !== before.id;
   const isRefundPending = before.follow_up === 'refund' || (isErased && !wasActivated);
-  if (after.status === 'canceled')
-    return applySubscriptionEnd(transaction, customer, before, { ...after, ...FOLLOW_UP_DONE }, snapshot);
+  if (after.status === 'canceled') return applySubscriptionEnd(transaction, customer, before, after, snapshot);
   if (!isLiveStatus(after.status)) {
     // A suspended subscription that another one has replaced is canceled, so that its invoice is not collected.
     const action = isRefundPending ? 'refund' : isSuperseded && after.status === 'unpaid' ? 'cancel' : null;
-    const subscription = await before
-      .$query(transaction)
-      .patchAndFetch({ ...after, ...buildFollowUpColumns(before, action) });
+    const subscription = await patchWithFollowUp(transaction, before, action, after);
     if (wasLive) await suspendSubscription(transaction, customer, subscription);
-    return action === null ? [] : [{ action, subscription }];
+    return;
   }
   const other = await queryOtherSubscriptions(transaction, before).modify('live').first();
   if (isRefundPending || isSuperseded || (other !== undefined && other.stripe_subscription_id !== null)) {
     // The other one may have ended without an event: it is synced before this one is refunded.
     const isCertain =
       isRefundPending || snapshot.isOtherSynced || other === undefined || other.stripe_subscription_id === null;
-    const action = isCertain ? 'refund' : 'resolve';
-    const syncedColumns = {
-      sync_version: syncVersion,
-      synced_at: now(),
-      ...buildFollowUpColumns(before, action),
-    };
-    return [{ action, subscription: await before.$query(transaction).patchAndFetch(syncedColumns) }];
+    const syncedColumns = { sync_version: syncVersion, synced_at: now() };
+    await patchWithFollowUp(transaction, before, isCertain ? 'refund' : 'resolve', syncedColumns);
+    return;
   }
   // One from before a processor was configured: the one that is paid for replaces it.
   const unsubscribed = other === undefined ? customer : await endSubscription(transaction, customer, other);
-  const subscription = await before
-    .$query(transaction)
-    .patchAndFetch({ ...after, ...buildFollowUpColumns(before, null) });
+  const subscription = await patchWithFollowUp(transaction, before, null, after);
   if (!wasPastDue) await recordPaymentFailure(transaction, subscription);
   if (!wasActivated) return startAndCancelSuspended(transaction, unsubscribed, subscription);
   await (hasStarted ? continueSubscription : resumeSubscription)(transaction, unsubscribed, subscription);
-  return [];
+}
+
+/** Patches a subscription, and schedules the call at the processor that follows from its state. */
+async function patchWithFollowUp(
+  transaction: Transaction,
+  subscription: Subscription,
+  followUp: Subscription['follow_up'],
+  patch: Partial<Subscription>,
+): Promise<Subscription> {
+  const { id, account_id: accountId } = subscription;
+  if (followUp !== null) await scheduleTasks(transaction, FOLLOW_UP_KIND, [{ key: String(id), accountId }]);
+  return subscription.$query(transaction).patchAndFetch({ ...patch, follow_up: followUp });
 }
 
 /** Inserts the row of a subscription that is seen for the first time, before anything follows from its state. */
@@ -156,7 +159,7 @@ export async function applyMissingSubscription(
 ): Promise<void> {
   const current = await Subscription.query(transaction).findById(subscriptionRowId).throwIfNotFound();
   if (current.sync_version >= syncVersion) return;
-  const syncedColumns = { sync_version: syncVersion, synced_at: now(), ...FOLLOW_UP_DONE };
+  const syncedColumns = { sync_version: syncVersion, synced_at: now() };
   const isOver = current.current_period_end <= addMilliseconds(now(), -MISSING_GRACE_MS);
   if (current.status === 'canceled' || !isOver) {
     await current.$query(transaction).patch(syncedColumns);
@@ -183,13 +186,12 @@ async function applySubscriptionEnd(
   before: Subscription,
   after: Partial<Subscription>,
   { subscription: { endedAt }, invoices }: SubscriptionSnapshot,
-): Promise<FollowUp[]> {
+): Promise<void> {
   const { owed, doubtful } = selectOwedInvoices(before, invoices, endedAt);
   if (before.status === 'canceled') await before.$query(transaction).patch(after);
   else await endSubscription(transaction, account, before, after);
   await recordOwedRefunds(transaction, before, owed);
   await recordOwedRefunds(transaction, before, doubtful, DOUBT);
-  return owed.length === 0 ? [] : [{ action: 'issueRefunds', subscription: before }];
 }
 
 /** A subscription that was used ends later than this after its payment; one that never started here usually sooner. */
@@ -226,14 +228,10 @@ async function startAndCancelSuspended(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
-): Promise<FollowUp[]> {
+): Promise<void> {
   await startSubscription(transaction, account, subscription);
   await subscription.$query(transaction).patch({ activated_at: now() });
   const suspended = queryOtherSubscriptions(transaction, subscription).where({ status: 'unpaid' });
-  const followUps: FollowUp[] = [];
-  for (const other of await suspended.whereNotNull('stripe_subscription_id')) {
-    const canceled = await other.$query(transaction).patchAndFetch(buildFollowUpColumns(other, 'cancel'));
-    followUps.push({ action: 'cancel', subscription: canceled });
-  }
-  return followUps;
+  for (const other of await suspended.whereNotNull('stripe_subscription_id'))
+    await patchWithFollowUp(transaction, other, 'cancel', {});
 }

@@ -9,7 +9,6 @@ import { applyPayoutAccount, fetchPayoutAccount, type PayoutAccountSnapshot } fr
 import { applyPayoutReversal, fetchPayoutReversal, type PayoutReversalSnapshot } from '../affiliates/payouts.ts';
 import { type AccountSnapshot, nextSyncVersion, type UnresolvedSnapshot } from '../payments/accountSnapshot.ts';
 import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubscription.ts';
-import type { FollowUp } from './followUps.ts';
 import { applyTopupInvoice, type InvoiceSnapshot } from './invoices.ts';
 import { markRefundFailed } from './invoiceRefunds.ts';
 import { recordSubscriptionChange } from './recordSubscriptionChange.ts';
@@ -70,19 +69,13 @@ export function applyEventSnapshots(
   transaction: Transaction,
   account: Account,
   snapshots: EventSnapshot[],
-): Promise<FollowUp[]> {
+): Promise<void> {
   return recordSubscriptionChange(transaction, account, () => applySnapshots(transaction, account, snapshots));
 }
 
-async function applySnapshots(
-  transaction: Transaction,
-  account: Account,
-  snapshots: EventSnapshot[],
-): Promise<FollowUp[]> {
-  const followUps: FollowUp[] = [];
+async function applySnapshots(transaction: Transaction, account: Account, snapshots: EventSnapshot[]): Promise<void> {
   for (const snapshot of snapshots) {
-    if (snapshot.kind === 'subscription')
-      followUps.push(...(await applySubscriptionSnapshot(transaction, account, snapshot)));
+    if (snapshot.kind === 'subscription') await applySubscriptionSnapshot(transaction, account, snapshot);
     else if (snapshot.kind === 'missingSubscription') await applyMissingSubscription(transaction, account, snapshot);
     else if (snapshot.kind === 'topup') await applyTopupSnapshot(transaction, account, snapshot);
     else if (snapshot.kind === 'invoice') await applyTopupInvoice(transaction, account, snapshot);
@@ -91,7 +84,6 @@ async function applySnapshots(
     else if (snapshot.kind === 'payoutAccount') await applyPayoutAccount(transaction, snapshot);
     else if (snapshot.kind === 'payoutReversal') await applyPayoutReversal(transaction, snapshot);
   }
-  return followUps;
 }
 
 /** Reads an invoice's subscription and the commission that the invoice earns, or its top-up. */

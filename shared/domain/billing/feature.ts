@@ -4,9 +4,14 @@ import { Invoice } from '../../tables/Invoice.ts';
 import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { CREDIT_PERIOD_INVARIANTS } from './creditPeriodInvariants.ts';
-import { oweBackAfterDeletion } from './invoiceRefunds.ts';
-import { clearEventPayloads } from './paymentEvents.ts';
+import { FOLLOW_UP } from './followUps.ts';
+import { oweBackAfterDeletion, REFUND_INVOICE } from './invoiceRefunds.ts';
+import { REFUND_TOPUP } from './issueTopupRefunds.ts';
+import { APPLY_PAYMENT_EVENT, clearEventPayloads } from './paymentEvents.ts';
+import { SYNC_PENDING_TOPUPS } from './pendingTopups.ts';
+import { APPLY_EVENT_KIND } from './processorTasks.ts';
 import { SUBSCRIPTION_INVARIANTS } from './subscriptionInvariants.ts';
+import { ISSUE_INVOICE } from './topupInvoices.ts';
 import { TOPUP_INVARIANTS } from './topupInvariants.ts';
 
 export const BILLING: DomainFeature = {
@@ -79,6 +84,7 @@ export const BILLING: DomainFeature = {
       await clearEventPayloads(names.filter((name) => name !== null));
     },
   },
+  tasks: [REFUND_INVOICE, REFUND_TOPUP, ...SYNC_PENDING_TOPUPS, ISSUE_INVOICE, FOLLOW_UP, APPLY_PAYMENT_EVENT],
   retention: [
     // Kept for inspection, well beyond the three days in which the processor repeats them.
     {
@@ -86,7 +92,10 @@ export const BILLING: DomainFeature = {
       key: 'event_id',
       since: 'received_at',
       afterMs: 60 * DAY_MS,
-      where: '(processed_at IS NOT NULL OR abandoned_at IS NOT NULL)',
+      where: `NOT EXISTS (SELECT FROM tasks t WHERE t.kind = '${APPLY_EVENT_KIND}' AND t.key = payment_events.event_id
+                                                 AND t.run_at IS NOT NULL)`,
+      // Tasks of events that were given up.
+      also: `DELETE FROM tasks t USING changed WHERE t.kind = '${APPLY_EVENT_KIND}' AND t.key = changed.event_id`,
     },
   ],
 };

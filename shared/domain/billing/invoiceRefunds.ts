@@ -1,20 +1,16 @@
 import type { Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
+import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { FOLLOW_UP_SWEEP_GRACE_MS } from './followUps.ts';
+import { scheduleTasks } from '../tasks/scheduleTasks.ts';
+import type { TaskKind } from '../tasks/taskKind.ts';
 import { syncInvoiceReversals } from './invoices.ts';
-import {
-  buildDisputedRefundRetry,
-  buildFailedRefundRetry,
-  buildRefundRetry,
-  REFUND_BATCH_SIZE,
-} from './refundRetries.ts';
+import { PROCESSOR_TASK, waitForDispute, withProcessor } from './processorTasks.ts';
 import { isRefundable, oweTopupRefund } from './topupRefunds.ts';
 
 /** After this many attempts, an amount that the processor does not list was not paid through it. */
@@ -41,11 +37,13 @@ export async function recordOwedRefunds(
     invoice_id: id,
     subscription_id: subscription.id,
     account_id: subscription.account_id,
-    next_attempt_at: addMilliseconds(at, FOLLOW_UP_SWEEP_GRACE_MS),
     created_at: at,
     ...(doubt === null ? {} : { status: 'rejected' as const, last_error: doubt, completed_at: at }),
   }));
   await OwedRefund.query(transaction).insert(rows).onConflict('invoice_id').ignore();
+  if (doubt !== null) return;
+  const tasks = invoiceIds.map((key) => ({ key, accountId: subscription.account_id }));
+  await scheduleTasks(transaction, REFUND_INVOICE.name, tasks);
 }
 
 /**
@@ -70,54 +68,31 @@ export async function oweBackAfterDeletion(transaction: Transaction, account: Ac
   for (const topup of topups.filter(isRefundable)) await oweTopupRefund(transaction, topup, 'erased');
 }
 
-/** Issues the owed refunds of a subscription, ahead of the sweep. */
-export async function issueSubscriptionRefunds({ id }: Subscription): Promise<void> {
-  for (const owed of await OwedRefund.query().where({ subscription_id: id, status: 'owed' })) await issueRefund(owed);
-}
-
-/** Issues refunds that are due: a process died, or the processor was unavailable. */
-export async function issueDueRefunds(): Promise<void> {
-  if (processor.isSimulated) return;
-  const due = await OwedRefund.query()
-    .where({ status: 'owed' })
-    .where('next_attempt_at', '<=', now())
-    .orderBy('next_attempt_at')
-    .limit(REFUND_BATCH_SIZE);
-  for (const owed of due) await issueRefund(owed);
-}
-
-/** Refunds an invoice. May be repeated at any time, as the processor refunds a payment once. */
-async function issueRefund(owed: OwedRefund): Promise<void> {
-  const { invoice_id: invoiceId, account_id: accountId } = owed;
-  const row = () => OwedRefund.query().where({ invoice_id: invoiceId, status: 'owed' });
-  const attempts = owed.attempts + 1;
-  try {
+/** Refunds an invoice, whose id at the processor is the key. The processor refunds a payment once. */
+export const REFUND_INVOICE: TaskKind = {
+  ...PROCESSOR_TASK,
+  name: 'invoice.refund',
+  waiting: `SELECT account_id, invoice_id AS key FROM owed_refunds WHERE status = 'owed'`,
+  run: withProcessor(async ({ key: invoiceId, attempts }) => {
+    const owed = await OwedRefund.query().findOne({ invoice_id: invoiceId, status: 'owed' });
+    if (owed === undefined) return undefined;
     const outcome = await processor.refundInvoice(invoiceId);
-    if (outcome === 'disputed') {
-      await row().patch(buildDisputedRefundRetry(attempts));
-      return;
-    }
+    if (outcome === 'disputed') return waitForDispute();
     // The processor may list a payment some time after it was made.
-    if (outcome === 'incomplete' && attempts < INCOMPLETE_ATTEMPTS) {
-      await row().patch(buildRefundRetry(attempts, REJECTION_REASONS.incomplete));
-      return;
-    }
+    if (outcome === 'incomplete' && attempts + 1 < INCOMPLETE_ATTEMPTS) throw new Error(REJECTION_REASONS.incomplete);
     const reason = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
     // First, as nothing repeats it once the row is closed.
     if (reason === null) await syncInvoiceReversals(invoiceId);
-    await row().patch({
-      status: reason === null ? 'refunded' : 'rejected',
-      attempts,
-      last_error: reason,
-      completed_at: now(),
-    });
-    if (reason !== null)
-      logger.error({ invoiceId, accountId, reason }, 'owed refund rejected; pay the customer back by hand');
-    else logger.info({ invoiceId, accountId }, 'owed refund issued');
-  } catch (err) {
-    await row().patch(buildFailedRefundRetry(attempts, err, { invoiceId, accountId }));
-  }
-}
+    await OwedRefund.query()
+      .findById(invoiceId)
+      .where({ status: 'owed' })
+      .patch({ status: reason === null ? 'refunded' : 'rejected', last_error: reason, completed_at: now() });
+    const context = { invoiceId, accountId: owed.account_id, reason };
+    if (reason === null) logger.info(context, 'owed refund issued');
+    else logger.error(context, 'owed refund rejected; pay the customer back by hand');
+    return undefined;
+  }),
+};
 
 /**
  * Records that an issued refund failed later at the bank: the money is back with the service, and staff decide. A

@@ -21,7 +21,9 @@ import { Invoice } from '../../tables/Invoice.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { type AccountSnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
+import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import type { SubscriptionSnapshot } from './fetchSubscription.ts';
+import { ISSUE_INVOICE_KIND } from './processorTasks.ts';
 import { getNetCents, getTotalCents } from './topupAmounts.ts';
 
 const CURRENCY = 'usd';
@@ -53,14 +55,14 @@ function queryNewest(accountId: number) {
 
 /**
  * Records the invoice of a top-up in the transaction that credits it. What the processor adds, such as its number,
- * follows with an event or from `completeDueInvoices`.
+ * follows with an event or from a task.
  */
 export async function recordTopupInvoice(transaction: Transaction, topup: Topup): Promise<void> {
   const at = now();
-  const graceMs = topup.kind === 'manual' ? PAGE_INVOICE_GRACE_MS : 0;
+  const uuid = uuidv7();
   await Invoice.query(transaction)
     .insert({
-      uuid: uuidv7(),
+      uuid,
       account_id: topup.account_id,
       kind: 'topup',
       topup_uuid: topup.uuid,
@@ -71,12 +73,16 @@ export async function recordTopupInvoice(transaction: Transaction, topup: Topup)
       tax_cents: topup.tax_cents ?? 0,
       discount_cents: topup.discount_cents ?? 0,
       net_cents: getNetCents(topup),
-      next_attempt_at: processor.isSimulated ? null : addMilliseconds(at, graceMs),
+      awaits_document: !processor.isSimulated,
       created_at: at,
       paid_at: at,
     })
     .onConflict('topup_uuid')
     .ignore();
+  if (processor.isSimulated) return;
+  const graceMs = topup.kind === 'manual' ? PAGE_INVOICE_GRACE_MS : 0;
+  const task = { key: uuid, accountId: topup.account_id, runAt: addMilliseconds(at, graceMs) };
+  await scheduleTasks(transaction, ISSUE_INVOICE_KIND, [task]);
 }
 
 /** Records how much of a top-up was refunded or is disputed. */
@@ -136,8 +142,7 @@ export async function applyTopupInvoice(
     .patch({
       ...toDocumentColumns(account, document, syncVersion),
       stripe_invoice_id: document.id,
-      last_error: null,
-      next_attempt_at: null,
+      awaits_document: false,
     })
     .where({ account_id: account.id, topup_uuid: topupUuid })
     .where('sync_version', '<', syncVersion);

@@ -5,31 +5,26 @@ import { Account } from '../../tables/Account.ts';
 import type { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { nextSyncVersion } from '../payments/accountSnapshot.ts';
-import { buildDisputedRefundRetry, buildFailedRefundRetry, REFUND_BATCH_SIZE } from './refundRetries.ts';
+import type { TaskKind } from '../tasks/taskKind.ts';
+import { PROCESSOR_TASK, REFUND_TOPUP_KIND, waitForDispute } from './processorTasks.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 import { findTopup, isRefundable } from './topupRefunds.ts';
 
-/** Issues refunds that are due: new ones, and those whose last attempt failed or found an open dispute. */
-export async function issueDueTopupRefunds(): Promise<void> {
-  const due = await TopupRefund.query()
-    .where({ status: 'owed' })
-    .where('next_attempt_at', '<=', now())
-    .orderBy('next_attempt_at')
-    .limit(REFUND_BATCH_SIZE);
-  for (const refund of due) await issueTopupRefund(refund);
-}
-
-/** Refunds a top-up. May be repeated at any time, as the processor refunds a payment once. */
-async function issueTopupRefund(refund: TopupRefund): Promise<void> {
-  const { topup_uuid: uuid, account_id: accountId } = refund;
-  try {
-    const topup = await findTopup(uuid);
+/** Refunds what is left of a top-up, whose uuid is the key. The processor refunds a payment once. */
+export const REFUND_TOPUP: TaskKind = {
+  ...PROCESSOR_TASK,
+  name: REFUND_TOPUP_KIND,
+  waiting: `SELECT account_id, cast(topup_uuid AS text) AS key FROM topup_refunds WHERE status = 'owed'`,
+  run: async ([{ key }]) => {
+    const refund = await TopupRefund.query().findOne({ topup_uuid: key, status: 'owed' });
+    if (refund === undefined) return undefined;
+    const topup = await findTopup(key);
     const outcome = await refundAtProcessor(topup);
-    await recordOutcome(refund, topup, outcome);
-  } catch (err) {
-    await owedRow(refund).patch(buildFailedRefundRetry(refund.attempts + 1, err, { topup: uuid, accountId }));
-  }
-}
+    if (outcome === 'disputed') return waitForDispute();
+    await recordOutcome(topup, outcome);
+    return undefined;
+  },
+};
 
 /** Refunds the payment, and applies its new state: the event of the processor may arrive later, or not at all. */
 async function refundAtProcessor(topup: Topup): Promise<ChargeRefundOutcome> {
@@ -54,27 +49,19 @@ async function refundAtProcessor(topup: Topup): Promise<ChargeRefundOutcome> {
  * if the processor refuses, as it does after a dispute that was won.
  * @param before the top-up before the attempt.
  */
-async function recordOutcome(refund: TopupRefund, before: Topup, outcome: ChargeRefundOutcome): Promise<void> {
-  const attempts = refund.attempts + 1;
-  const context = { topup: before.uuid, accountId: before.account_id };
-  if (outcome === 'disputed') {
-    await owedRow(refund).patch(buildDisputedRefundRetry(attempts));
-    logger.info(context, 'top-up is disputed; its refund waits for the outcome');
-    return;
-  }
+async function recordOutcome(before: Topup, outcome: 'refunded' | 'refused'): Promise<void> {
   const isRefunded = outcome === 'refunded';
   const isReturnedByDispute = before.is_disputed && !isRefundable(before);
   const note = isReturnedByDispute ? 'A dispute has returned the payment.' : null;
-  await owedRow(refund).patch({
-    attempts,
-    status: isRefunded ? 'refunded' : 'rejected',
-    last_error: isRefunded ? note : 'The processor does not refund a charge that was disputed.',
-    completed_at: now(),
-  });
+  await TopupRefund.query()
+    .findById(before.uuid)
+    .where({ status: 'owed' })
+    .patch({
+      status: isRefunded ? 'refunded' : 'rejected',
+      last_error: isRefunded ? note : 'The processor does not refund a charge that was disputed.',
+      completed_at: now(),
+    });
+  const context = { topup: before.uuid, accountId: before.account_id };
   if (isRefunded) logger.info(context, 'top-up refund issued');
   else logger.error(context, 'top-up refund rejected; pay the customer back by hand');
-}
-
-function owedRow({ topup_uuid: topupUuid }: TopupRefund) {
-  return TopupRefund.query().findById(topupUuid).where({ status: 'owed' });
 }

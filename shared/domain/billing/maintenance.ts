@@ -1,21 +1,13 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { runSteps } from '../../lib/runSteps.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { Topup } from '../../tables/Topup.ts';
 import { RENEWAL_GRACE_MS } from '../credits/entitlement.ts';
 import { trySync } from '../payments/processorErrors.ts';
-import { chargeAutoTopup, retryAutoTopup } from './autoTopups.ts';
-import { issueDueRefunds } from './invoiceRefunds.ts';
-import { issueDueTopupRefunds } from './issueTopupRefunds.ts';
 import { endSubscriptionRow } from './stopRenewals.ts';
-import { fetchCheckoutTopup } from './syncPurchases.ts';
-import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
-import { completeDueInvoices } from './topupInvoices.ts';
-import { settleTopup } from './topupPayments.ts';
+import { syncSubscription } from './syncSubscription.ts';
 
 /** A subscription that was synced within this time is not synced again. */
 const RESYNC_INTERVAL_MS = MINUTE_MS;
@@ -23,16 +15,7 @@ const BATCH_SIZE = 200;
 
 /** Runs what is due by the clock alone and does not wait for an event of the processor. */
 export async function runBillingMaintenance(): Promise<void> {
-  await runSteps([
-    syncPendingTopups,
-    expireSimulatedSubscriptions,
-    runDueFollowUps,
-    issueDueRefunds,
-    issueDueTopupRefunds,
-    cancelPastDue,
-    syncLapsed,
-    completeDueInvoices,
-  ]);
+  await runSteps([expireSimulatedSubscriptions, cancelPastDue, syncLapsed]);
 }
 
 /** Ends simulated subscriptions after their year: nothing renews them. */
@@ -100,34 +83,4 @@ async function syncLapsed(): Promise<void> {
   for (const { id, stripe_subscription_id: stripeId } of lapsed) {
     await trySyncOrDefer(id, () => syncSubscription(stripeId as string));
   }
-}
-
-const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
-
-/** Syncs top-ups without a known outcome: charges that were interrupted, and checkout pages that nothing was paid on. */
-async function syncPendingTopups(): Promise<void> {
-  // Two batches: the many unpaid pages must not delay charges.
-  for (const topup of [...(await findPendingTopups('automatic')), ...(await findPendingTopups('manual'))]) {
-    await trySync(() => syncPendingTopup(topup));
-    await Topup.query()
-      .findById(topup.uuid)
-      .where({ status: 'pending' })
-      .patch({ next_attempt_at: getNextAttemptByAge(topup.created_at, RETRY_BACKOFF) });
-  }
-}
-
-function findPendingTopups(kind: Topup['kind']): Promise<Topup[]> {
-  return Topup.query()
-    .where({ status: 'pending', kind })
-    .where('next_attempt_at', '<=', now())
-    .orderBy('next_attempt_at')
-    .limit(BATCH_SIZE)
-    .execute();
-}
-
-async function syncPendingTopup(topup: Topup): Promise<void> {
-  // A simulated payment always succeeds, however late, and has no page to wait for.
-  if (processor.isSimulated) await settleTopup(await chargeAutoTopup(topup));
-  else if (topup.kind === 'automatic') await retryAutoTopup(topup);
-  else await settleTopup(await fetchCheckoutTopup(topup));
 }

@@ -6,26 +6,32 @@ import {
 } from '../../gateways/payments/index.ts';
 import { isRecentSignature } from '../../gateways/payments/webhooks.ts';
 import { createBatcher } from '../../lib/batcher.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
+import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { logger } from '../../lib/logger.ts';
 import { throttleLog } from '../../lib/logThrottle.ts';
-import { enqueuePaymentEvent } from '../../queues/enqueue.ts';
+import { enqueueTasks } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
-
-/** An event that was enqueued is left to its job for a moment before the sweep finds it. */
-const SWEEP_GRACE_MS = 5_000;
+import { APPLY_EVENT_KIND } from './processorTasks.ts';
 
 const STORE_EVENTS = prepared(
   'store_payment_events',
-  `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at)
-   SELECT event_id, type, object_id, payload, cast(:now AS timestamptz), cast(:nextAttemptAt AS timestamptz)
-     FROM json_to_recordset(:events) AS r (event_id text, type text, object_id text, payload text)
-   ON CONFLICT (event_id) DO UPDATE SET abandoned_at = NULL, attempts = 0, next_attempt_at = excluded.next_attempt_at
-     WHERE payment_events.abandoned_at IS NOT NULL`,
+  `WITH received AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:events) AS r (event_id text, type text, object_id text, payload text)
+   ), stored AS (
+     INSERT INTO payment_events (event_id, type, object_id, payload, received_at)
+     SELECT event_id, type, object_id, payload, cast(:now AS timestamptz) FROM received
+     ON CONFLICT (event_id) DO NOTHING
+     RETURNING event_id
+   ), repeated AS (
+     UPDATE tasks SET run_at = :now, attempts = 0
+      WHERE kind = '${APPLY_EVENT_KIND}' AND key = ANY (SELECT event_id FROM received) AND run_at IS NULL
+   )
+   INSERT INTO tasks (kind, key, run_at, created_at)
+   SELECT '${APPLY_EVENT_KIND}', event_id, cast(:now AS timestamptz), cast(:now AS timestamptz) FROM stored`,
 );
 
 interface ReceivedEvent {
@@ -44,12 +50,7 @@ const storeEvent = createBatcher<ReceivedEvent, void>({
   getKey: ({ event_id: id }) => id,
   isItemError: isRejection,
   run: async (events) => {
-    const at = now();
-    await runStatement(STORE_EVENTS, {
-      events: JSON.stringify(events),
-      now: at,
-      nextAttemptAt: addMilliseconds(at, SWEEP_GRACE_MS),
-    });
+    await runStatement(STORE_EVENTS, { events: JSON.stringify(events), now: now() });
     return [];
   },
 });
@@ -76,7 +77,7 @@ export async function receivePaymentEvent(body: Buffer, signature: string): Prom
   const event = verifyWebhookEvent(body, signature);
   if (event === null) return;
   await storeEvent({ event_id: event.id, type: event.type, object_id: event.objectId, payload: body.toString() });
-  void enqueuePaymentEvent(event.id);
+  void enqueueTasks(APPLY_EVENT_KIND);
 }
 
 /**

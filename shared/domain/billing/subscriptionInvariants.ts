@@ -84,31 +84,4 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
         JOIN accounts a ON a.id = paid.account_id
        WHERE a.erased_at IS NOT NULL AND paid.at > a.deletion_requested_at + ${CLOCK_SKEW_INTERVAL}`,
   },
-  {
-    name: 'events-are-processed',
-    statement: 'Every event of the payment processor was processed or abandoned.',
-    checkedWhen: 'when drained',
-    query: `
-      SELECT NULL::bigint AS account_id, 'event ' || event_id AS subject,
-             format('%s of %s, received %s, %s attempts, %s', type, object_id, received_at, attempts, coalesce(last_error, 'no error')) AS detail
-        FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL`,
-  },
-  {
-    name: 'owed-refunds-are-attempted',
-    statement: 'No owed refund is past its next attempt.',
-    checkedWhen: 'when drained',
-    query: `
-      SELECT account_id, 'invoice ' || invoice_id AS subject,
-             format('owed since %s, next attempt %s, %s attempts, %s', created_at, next_attempt_at, attempts, coalesce(last_error, 'no error')) AS detail
-        FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
-  },
-  {
-    name: 'follow-ups-are-attempted',
-    statement: 'No follow-up at the payment processor is past its next attempt.',
-    checkedWhen: 'when drained',
-    query: `
-      SELECT account_id, 'subscription ' || uuid AS subject,
-             format('%s since %s, next attempt %s', coalesce(follow_up, 'none'), coalesce(follow_up_at::text, 'never'), follow_up_next_attempt_at) AS detail
-        FROM subscriptions WHERE follow_up_next_attempt_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
-  },
 ];

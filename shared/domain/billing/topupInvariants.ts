@@ -194,7 +194,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
     statement: 'No automatic top-up has an unknown outcome.',
     checkedWhen: 'when drained',
     query: `
-      SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s, next attempt %s', created_at, next_attempt_at) AS detail
+      SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s', created_at) AS detail
         FROM topups WHERE kind = 'automatic' AND status = 'pending'`,
   },
 ];

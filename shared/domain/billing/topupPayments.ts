@@ -10,6 +10,8 @@ import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
 import { computePaidTopup, computeReversedNetCents, isPaymentOfOrder } from './topupAmounts.ts';
 import { applyTopupReversals, oweTopupRefund } from './topupRefunds.ts';
+import { scheduleTasks } from '../tasks/scheduleTasks.ts';
+import { PENDING_TOPUP_KINDS } from './processorTasks.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
@@ -71,20 +73,21 @@ async function restoreTopup({
     return undefined;
   }
   logger.warn(context, 'unknown top-up was paid; recorded from its payment');
-  const at = now();
-  await Topup.query()
-    .insert({
-      uuid: topupUuid,
-      account_id: account.id,
-      kind: 'manual',
-      status: 'pending',
-      amount_cents: amountCents,
-      credits,
-      next_attempt_at: at,
-      created_at: at,
-    })
-    .onConflict('uuid')
-    .ignore();
+  await Topup.transaction(async (transaction) => {
+    await Topup.query(transaction)
+      .insert({
+        uuid: topupUuid,
+        account_id: account.id,
+        kind: 'manual',
+        status: 'pending',
+        amount_cents: amountCents,
+        credits,
+        created_at: now(),
+      })
+      .onConflict('uuid')
+      .ignore();
+    await scheduleTasks(transaction, PENDING_TOPUP_KINDS.manual, [{ key: topupUuid, accountId: account.id }]);
+  });
   return Topup.query().findById(topupUuid);
 }
 

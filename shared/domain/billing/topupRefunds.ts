@@ -9,6 +9,8 @@ import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { postEntries } from '../credits/ledger.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { scheduleTasks } from '../tasks/scheduleTasks.ts';
+import { REFUND_TOPUP_KIND } from './processorTasks.ts';
 import { getNetCents } from './topupAmounts.ts';
 
 /** Finds a top-up by its uuid. @throws ServiceError not_found */
@@ -24,7 +26,7 @@ export async function listTopupRefunds(accountId: number): Promise<TopupRefund[]
 }
 
 /**
- * Records that what is left of a paid top-up is to be refunded, once per top-up. The account must be locked. A sweep
+ * Records that what is left of a paid top-up is to be refunded, once per top-up. The account must be locked. A task
  * issues the refund at the payment processor; the credits are taken back when the processor reports it.
  */
 export async function oweTopupRefund(
@@ -32,11 +34,11 @@ export async function oweTopupRefund(
   { uuid, account_id }: Topup,
   cause: TopupRefund['cause'],
 ): Promise<void> {
-  const at = now();
   await TopupRefund.query(transaction)
-    .insert({ topup_uuid: uuid, account_id, cause, status: 'owed', next_attempt_at: at, created_at: at })
+    .insert({ topup_uuid: uuid, account_id, cause, status: 'owed', created_at: now() })
     .onConflict('topup_uuid')
     .ignore();
+  await scheduleTasks(transaction, REFUND_TOPUP_KIND, [{ key: uuid, accountId: account_id }]);
   logger.info({ topup: uuid, accountId: account_id, cause }, 'top-up refund owed');
 }
 

@@ -11,8 +11,10 @@ import { Topup } from '../../tables/Topup.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
 import { nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
+import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { withCustomer } from './customers.ts';
+import { PENDING_TOPUP_KINDS } from './processorTasks.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 
 /**
@@ -74,7 +76,7 @@ async function assertOpenTopupLimit(transaction: Transaction, { uuid, account_id
   );
 }
 
-/** The sweep leaves a new top-up to the process that created it for this long. */
+/** A new top-up is left to the process that created it for this long. */
 const SYNC_GRACE_MS = MINUTE_MS;
 
 /**
@@ -88,7 +90,7 @@ export async function createTopup(
   kind: Topup['kind'],
   amountCents: number,
   uuid: string,
-  options: { transaction?: Transaction; at?: Date; neededCredits?: number | null } = {},
+  options: { transaction: Transaction; at?: Date; neededCredits?: number | null },
 ): Promise<Topup> {
   const { transaction, at: createdAt = now(), neededCredits = null } = options;
   const plan = getActivePlan(account, createdAt);
@@ -104,11 +106,12 @@ export async function createTopup(
       amount_cents: amountCents,
       credits: topupCredits(amountCents, plan),
       needed_credits: neededCredits,
-      next_attempt_at: addMilliseconds(createdAt, SYNC_GRACE_MS),
       created_at: createdAt,
     })
     .onConflict('uuid')
     .ignore();
+  const runAt = addMilliseconds(createdAt, SYNC_GRACE_MS);
+  await scheduleTasks(transaction, PENDING_TOPUP_KINDS[kind], [{ key: uuid, accountId: account.id, runAt }]);
   return Topup.query(transaction).findById(uuid).throwIfNotFound();
 }
 

@@ -49,8 +49,8 @@ BEGIN
            ) AS e (position, type, amount, balance_after, description)
      WHERE e.amount <> 0
   ), event AS (
-    INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
-    SELECT due.id, 'credits.granted', 'grant:' || due.subscription || ':' || due.month, p_now, p_now
+    INSERT INTO outbox_events (account_id, type, subject, created_at)
+    SELECT due.id, 'credits.granted', 'grant:' || due.subscription || ':' || due.month, p_now
       FROM due WHERE due.webhook_count > 0
     ON CONFLICT (account_id, type, subject) DO NOTHING
   )

@@ -25,11 +25,11 @@ export async function recordReminders(): Promise<void> {
 /** The subject contains the day of the renewal: a subscription has each reminder once a year. */
 const RECORD_RENEWALS = prepared(
   'record_renewal_reminders',
-  `INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
+  `INSERT INTO outbox_events (account_id, type, subject, details, created_at)
    SELECT s.account_id, 'renewal.upcoming', reminder.subject, jsonb_build_object('plan', s.plan_slug,
           'amount_cents', cast(:yearlyCents AS jsonb) -> s.plan_slug,
           'renews_at', s.current_period_end,
-          'has_tax', cast(:hasTax AS boolean)), cast(:now AS timestamptz), cast(:now AS timestamptz)
+          'has_tax', cast(:hasTax AS boolean)), cast(:now AS timestamptz)
      FROM subscriptions s
      JOIN accounts a ON a.id = s.account_id AND a.subscription_id = s.id
     CROSS JOIN LATERAL (SELECT concat(s.uuid, ' ', to_char(s.current_period_end AT TIME ZONE 'UTC', 'YYYY-MM-DD'), ' ',
@@ -60,9 +60,9 @@ async function recordRenewals(days: number, lateDays: number): Promise<void> {
 
 const RECORD_MISSING_SETUPS = prepared(
   'record_missing_payout_setups',
-  `INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
+  `INSERT INTO outbox_events (account_id, type, subject, details, created_at)
    SELECT f.account_id, 'payout.setup_missing', :month, jsonb_build_object('amount_cents', owed.cents),
-          cast(:now AS timestamptz), cast(:now AS timestamptz)
+          cast(:now AS timestamptz)
      FROM affiliates f
      JOIN accounts a ON a.id = f.account_id
     CROSS JOIN LATERAL (SELECT sum(c.amount_cents - c.settled_cents) AS cents FROM commissions c

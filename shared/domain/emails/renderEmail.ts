@@ -15,13 +15,9 @@ import type { MessageText, TextFormats } from './texts/emailTexts.ts';
 import { EMAIL_TEXTS } from './texts/index.ts';
 import { buildUnsubscribeUrl } from './unsubscribe.ts';
 
-/** A claimed message with the columns of its account that it needs. `leased_until` identifies the claim. */
-export type ClaimedEmail = Omit<Email, 'leased_until'> &
-  Pick<Account, 'first_name' | 'language' | 'erased_at' | 'email_settings'> & {
-    leased_until: Date;
-    account_uuid: string;
-    address: string;
-  };
+/** A message with the columns of its account that it needs. */
+export type AddressedEmail = Email &
+  Pick<Account, 'first_name' | 'language' | 'erased_at' | 'email_settings'> & { account_uuid: string; address: string };
 
 /** Page that each kind of message links to. The undo of a removed sign-in method has an address of its own. */
 const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed'>, string> = {
@@ -43,7 +39,7 @@ const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed'>, string> = {
 const PROVIDER_TITLES: Record<string, string> = { google: 'Google', apple: 'Apple', github: 'GitHub' };
 
 /** Renders a message in the language of its account, as plain text and as HTML with the same content. */
-export function renderEmail(email: ClaimedEmail): MailMessage {
+export function renderEmail(email: AddressedEmail): MailMessage {
   const { kind, params, account_uuid: accountUuid } = email;
   const language = findLanguage(email.language);
   const texts = EMAIL_TEXTS[language];

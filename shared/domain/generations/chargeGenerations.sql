@@ -106,9 +106,9 @@ BEGIN
         FROM charged c
        WHERE l.account_id = c.account_id AND l.number = c.limit_number
     ), event AS (
-      INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
+      INSERT INTO outbox_events (account_id, type, subject, details, created_at)
       SELECT account_id, 'credits.low', cast(uuid AS text),
-             jsonb_build_object('balance', balance, 'threshold', low_threshold), created_at, created_at
+             jsonb_build_object('balance', balance, 'threshold', low_threshold), created_at
         FROM charged WHERE turns_low AND (p_sends_email OR webhook_count > 0)
       ON CONFLICT (account_id, type, subject) DO NOTHING
     )

@@ -4,6 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { withVerifiedCredential } from '../accounts/lockedCredentials.ts';
+import { DELETE_MEDIA } from './mediaDeletions.ts';
 
 /** Numbers of generations whose deletions are counted together. A page skips at most as many rows. */
 export const DELETION_BLOCK = 512;
@@ -27,9 +28,10 @@ const DELETE = prepared(
      ON CONFLICT (account_id, block) DO UPDATE SET deleted = d.deleted + 1
    ), files AS (
      -- For a generation that is still queued, the statement that ends it does this.
-     INSERT INTO media_deletions (media_token, next_attempt_at)
-     SELECT media_token, cast(:now AS timestamptz) FROM gone WHERE status = 'succeeded' AND media_token IS NOT NULL
-     ON CONFLICT (media_token) DO NOTHING
+     INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+     SELECT '${DELETE_MEDIA.name}', media_token, account_id, cast(:now AS timestamptz), cast(:now AS timestamptz)
+       FROM gone WHERE status = 'succeeded' AND media_token IS NOT NULL
+     ON CONFLICT (kind, key) DO NOTHING
    )
    SELECT number FROM gone`,
 );

@@ -10,6 +10,7 @@ import { deleteAccountGenerations } from './delete.ts';
 import { CANCEL_GENERATION, COMPLETE_GENERATIONS, FAIL_GENERATIONS } from './execution/completeOrFail.ts';
 import { pruneTestGenerations } from './pruneTestGenerations.ts';
 import { GENERATION_INVARIANTS } from './invariants.ts';
+import { DELETE_MEDIA } from './mediaDeletions.ts';
 import { PURGED, purgeAccountGenerations } from './purge.ts';
 
 const EXPORTED_COLUMNS = [
@@ -65,6 +66,7 @@ export const GENERATIONS: DomainFeature = {
   sqlFunctions: [DECIDE_CREATES, CHARGE_GENERATIONS, COMPLETE_GENERATIONS, FAIL_GENERATIONS, CANCEL_GENERATION],
   invariants: GENERATION_INVARIANTS,
   exportLists: [LIVE_GENERATIONS, TEST_GENERATIONS],
+  tasks: [DELETE_MEDIA],
   erasure: {
     after: async ({ id: accountId }) => {
       await deleteAccountGenerations(accountId);
@@ -92,7 +94,7 @@ export const GENERATIONS: DomainFeature = {
       where: `purged_at IS NULL AND status <> 'queued'
           AND NOT EXISTS (SELECT FROM outbox_events e
                            WHERE e.account_id = generations.account_id AND e.type = 'generation.' || generations.status
-                             AND e.subject = cast(generations.uuid AS text) AND e.next_attempt_at IS NOT NULL)`,
+                             AND e.subject = cast(generations.uuid AS text) AND e.dispatched_at IS NULL)`,
       set: PURGED,
     },
     pruneTestGenerations,

@@ -2,26 +2,32 @@ import { deleteMediaFiles } from '../../gateways/media/storeOutput.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import type { GenerationKey } from '../../queues/catalog.ts';
-import { createFileDeletion } from '../platform/fileDeletion.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import type { TaskKind } from '../tasks/taskKind.ts';
 
 /**
- * Deletes the files of deleted generations, and files that a failed generation may have left. The statement that
- * deletes or fails a generation also schedules the deletion of its files, which is retried until it succeeds.
+ * Deletes all files of a generation, whose `media_token` is the key. The statement that deletes or fails a generation
+ * schedules it: a failed run may have left files.
  */
-
-/** Deletes the files that are due. */
-export const deleteDueMedia = createFileDeletion(
-  'media_deletions',
-  { claim: 'claim_media_deletions', complete: 'complete_media_deletion', release: 'release_media_deletions' },
-  deleteMediaFiles,
-);
+export const DELETE_MEDIA: TaskKind = {
+  name: 'generation.deleteFiles',
+  backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
+  concurrency: 8,
+  leaseMs: 5 * MINUTE_MS,
+  run: async ([{ key }]) => {
+    await deleteMediaFiles(key);
+    return undefined;
+  },
+};
 
 const SCHEDULE_ORPHANED_DELETION = prepared(
   'schedule_orphaned_media_deletion',
-  `INSERT INTO media_deletions (media_token, next_attempt_at)
-   SELECT media_token, :now FROM generations
-    WHERE uuid = :uuid AND account_id = :account_id AND media_token IS NOT NULL AND (status = 'failed' OR (status = 'succeeded' AND deleted_at IS NOT NULL))
-   ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at`,
+  `INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+   SELECT '${DELETE_MEDIA.name}', media_token, account_id, cast(:now AS timestamptz), cast(:now AS timestamptz)
+     FROM generations
+    WHERE uuid = :uuid AND account_id = :account_id AND media_token IS NOT NULL
+      AND (status = 'failed' OR (status = 'succeeded' AND deleted_at IS NOT NULL))
+   ON CONFLICT (kind, key) DO UPDATE SET run_at = excluded.run_at, lease = NULL`,
 );
 
 /** Schedules the deletion of stored files whose generation has ended without them. */

@@ -105,14 +105,15 @@ const HISTORY_QUERIES: readonly string[] = [
           coalesce(' (' || failure_code || ')', ''), reversed_cents, credits_reversed, reversal_count)
      FROM topups WHERE account_id = $1 AND completed_at IS NOT NULL`,
   `SELECT created_at, format('invoice %s (%s) created: %s, %s cents, of which %s tax; %s cents refunded%s', uuid, coalesce(number, 'no number'),
-          status, total_cents, tax_cents, refunded_cents, coalesce('; ' || last_error, '')) FROM invoices WHERE account_id = $1`,
+          status, total_cents, tax_cents, refunded_cents, coalesce('; ' || commission_problem, '')) FROM invoices WHERE account_id = $1`,
   `SELECT created_at, format('subscription %s (%s) created: %s, %s, from %s, paid until %s, period ends %s, last sync %s',
           id, uuid, plan_slug, status, started_at, paid_until, current_period_end, coalesce(synced_at::text, 'never'))
      FROM subscriptions WHERE account_id = $1`,
   `SELECT activated_at, format('subscription %s activated', id) FROM subscriptions WHERE account_id = $1 AND activated_at IS NOT NULL`,
   `SELECT e.received_at, format('event %s (%s of %s) received; %s', e.event_id, e.type, e.object_id,
-          coalesce('processed ' || e.processed_at, format('not processed after %s attempts: %s', e.attempts, e.last_error)))
-     FROM payment_events e JOIN accounts a ON a.id = $1 AND strpos(e.payload, a.stripe_customer_id) > 0`,
+          coalesce('processed ' || e.processed_at, format('not processed after %s attempts: %s', t.attempts, t.last_error)))
+     FROM payment_events e JOIN accounts a ON a.id = $1 AND strpos(e.payload, a.stripe_customer_id) > 0
+     LEFT JOIN tasks t ON t.kind = 'payment.event' AND t.key = e.event_id`,
   `SELECT created_at, format('API key %s (%s) created', number, prefix) FROM api_keys WHERE account_id = $1`,
   `SELECT revoked_at, format('API key %s (%s) revoked', number, prefix)
      FROM api_keys WHERE account_id = $1 AND revoked_at IS NOT NULL`,

@@ -56,11 +56,11 @@ const ISSUE_CODE = prepared(
      SELECT :uuid, :accountId, client_id, :scopes, :resource, :redirectUri, :now FROM client
      RETURNING uuid
    ), event AS (
-     INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
+     INSERT INTO outbox_events (account_id, type, subject, details, created_at)
      SELECT client.account_id, 'application.connected', cast(granted.uuid AS text),
             jsonb_build_object('application', client.name, 'host', cast(:host AS text), 'network', cast(:network AS text),
                                'user_agent', cast(:userAgent AS text), 'scopes', array_to_string(cast(:scopes AS text[]), ' ')),
-            cast(:now AS timestamptz), cast(:now AS timestamptz)
+            cast(:now AS timestamptz)
        FROM client, granted WHERE cast(:sendsEmail AS boolean)
    )
    INSERT INTO oauth_codes (code_hash, grant_uuid, redirect_uri, code_challenge, expires_at)

@@ -5,6 +5,10 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { EMAIL_KIND_BY_EVENT, type EventType, isWebhookEventType } from '../../spec/events.ts';
 import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
 
+/** Kinds of the tasks that dispatch events, and send the messages that follow. */
+export const DISPATCH_KIND = 'event.dispatch';
+export const SEND_EMAIL_KIND = 'email.send';
+
 export interface EventInput {
   accountId: number;
   type: EventType;
@@ -23,9 +27,9 @@ export function isEmailEnabled(): boolean {
 
 const RECORD_EVENT = prepared(
   'record_event',
-  `INSERT INTO outbox_events (account_id, type, subject, details, may_email, created_at, next_attempt_at)
+  `INSERT INTO outbox_events (account_id, type, subject, details, may_email, created_at)
    SELECT a.id, :type, :subject, cast(:details AS jsonb), cast(:mayEmail AS boolean),
-          cast(:now AS timestamptz), cast(:now AS timestamptz)
+          cast(:now AS timestamptz)
      FROM accounts a
     WHERE a.id = :accountId AND a.erased_at IS NULL
       AND (a.webhook_count > 0 OR (cast(:sendsEmail AS boolean) AND a.live_account_id IS NULL))
@@ -33,7 +37,8 @@ const RECORD_EVENT = prepared(
 );
 
 /**
- * Records an event in the transaction of its change, if a webhook or an e-mail may follow. The sweep dispatches it.
+ * Records an event in the transaction of its change, if a webhook or an e-mail may follow. A trigger schedules
+ * its dispatch.
  * Statements that change many accounts write their events themselves (`generations/execution/failGenerations.sql`).
  */
 export async function recordEvent(

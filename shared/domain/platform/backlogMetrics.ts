@@ -19,11 +19,6 @@ const BACKLOG_ROWS = prepared(
   `SELECT 'generations' AS source, cast(count(*) AS int) AS rows, min(created_at) AS oldest
      FROM generations WHERE status = 'queued' AND NOT is_test
     UNION ALL
-   SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events
-     WHERE processed_at IS NULL AND abandoned_at IS NULL
-    UNION ALL
-   SELECT 'outbox_events', cast(count(*) AS int), min(created_at) FROM outbox_events WHERE next_attempt_at IS NOT NULL
-    UNION ALL
    SELECT 'webhook_endpoints', cast(count(*) AS int), min(next_delivery_at) FROM webhook_endpoints
      WHERE next_delivery_at <= :now AND (leased_until IS NULL OR leased_until <= :now)
     UNION ALL
@@ -78,7 +73,7 @@ async function measureRows(): Promise<void> {
 
 /** Pending rows of a source. */
 export interface Backlog {
-  source: 'generations' | 'payment_events' | 'outbox_events' | 'webhook_endpoints' | 'commits';
+  source: 'generations' | 'webhook_endpoints' | 'commits';
   rows: number;
   /** When the oldest became due; null if there are none. */
   oldest: Date | null;

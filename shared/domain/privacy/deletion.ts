@@ -13,6 +13,10 @@ import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccess } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
+import { rescheduleTasks } from '../tasks/scheduleTasks.ts';
+
+/** Kind of the tasks that carry out the steps of a deletion. */
+export const DELETE_ACCOUNT_KIND = 'account.delete';
 
 /** Days during which the owner can undo a deletion. */
 export const DELETION_UNDO_DAYS = 7;
@@ -42,17 +46,16 @@ export async function findRequestedDeletion(accountId: number): Promise<Requeste
 /** A request after an undo replaces the row whose subscription was not resumed yet. */
 const SCHEDULE_DELETION = prepared(
   'schedule_account_deletion',
-  `INSERT INTO account_deletions AS d (account_id, status, requested_at, erase_at, subscription_id, next_attempt_at)
-   VALUES (:accountId, 'pending', :now, :eraseAt, :subscriptionId, :now)
+  `INSERT INTO account_deletions AS d (account_id, status, requested_at, erase_at, subscription_id)
+   VALUES (:accountId, 'pending', :now, :eraseAt, :subscriptionId)
    ON CONFLICT (account_id) DO UPDATE
      SET status = excluded.status, requested_at = excluded.requested_at, erase_at = excluded.erase_at,
-         subscription_id = coalesce(d.subscription_id, excluded.subscription_id), version = d.version + 1,
-         next_attempt_at = excluded.next_attempt_at, attempts = 0, last_error = NULL`,
+         subscription_id = coalesce(d.subscription_id, excluded.subscription_id)`,
 );
 
 /**
  * Requests the deletion of an account, in one transaction: all credentials end except the caller's session, nothing can
- * be created or bought, automatic top-ups are off, and the rest is a row that a sweep carries out. Requesting it again
+ * be created or bought, automatic top-ups are off, and a task carries out the rest. Requesting it again
  * changes nothing.
  * @param email address that the owner has typed as a confirmation.
  * @param sessionToken session cookie of the caller.
@@ -82,6 +85,7 @@ export async function requestAccountDeletion(
     const eraseAt = addMilliseconds(at, DELETION_UNDO_DAYS * DAY_MS);
     const subscriptionId = renewing?.id ?? null;
     await runStatement(SCHEDULE_DELETION, { accountId, now: at, eraseAt, subscriptionId }, transaction);
+    await scheduleStep(transaction, accountId);
     const details = { sessions, keys, grants };
     await recordSecurityEvent(transaction, { accountId, event: 'deletion_requested', origin, details });
   });
@@ -89,7 +93,7 @@ export async function requestAccountDeletion(
 }
 
 /**
- * Undoes a deletion: the account can be used again, and a sweep resumes the renewal of its subscription. Credentials stay
+ * Undoes a deletion: the account can be used again, and a task resumes the renewal of its subscription. Credentials stay
  * revoked and automatic top-ups off. Without a requested deletion it changes nothing.
  * @throws ServiceError validation_error once the erasure has begun.
  */
@@ -107,8 +111,8 @@ export async function undoAccountDeletion(accountId: number, origin: RequestOrig
     await patchTestAccount(transaction, accountId, { deletion_requested_at: null });
     if (deletion.subscription_id === null) await deletion.$query(transaction).delete();
     else {
-      const undone = { status: 'undone', version: deletion.version + 1, next_attempt_at: now(), attempts: 0 } as const;
-      await deletion.$query(transaction).patch(undone);
+      await deletion.$query(transaction).patch({ status: 'undone' });
+      await scheduleStep(transaction, accountId);
     }
     await recordSecurityEvent(transaction, { accountId, event: 'deletion_undone', origin });
   });
@@ -118,9 +122,14 @@ export async function undoAccountDeletion(accountId: number, origin: RequestOrig
 /** Gives the owner of a locked account the whole time to undo a deletion, which a suspension has prevented. */
 export async function postponeErasure(transaction: Transaction, accountId: number): Promise<void> {
   const eraseAt = addMilliseconds(now(), DELETION_UNDO_DAYS * DAY_MS);
-  await AccountDeletion.query(transaction)
+  const postponed = await AccountDeletion.query(transaction)
     .findById(accountId)
     .where({ status: 'pending' })
     .where('erase_at', '<', eraseAt)
-    .patch({ erase_at: eraseAt, next_attempt_at: eraseAt });
+    .patch({ erase_at: eraseAt });
+  if (postponed > 0) await scheduleStep(transaction, accountId);
 }
+
+/** Schedules the next step at once, in the place of the one that was due. */
+const scheduleStep = (transaction: Transaction, accountId: number): Promise<void> =>
+  rescheduleTasks(transaction, DELETE_ACCOUNT_KIND, [{ key: String(accountId), accountId }]);

@@ -1,5 +1,6 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { APPLY_EVENT_KIND } from '../billing/processorTasks.ts';
 import {
   groupRows,
   type PeriodRow,
@@ -21,14 +22,17 @@ interface EventCount extends PeriodRow {
   abandoned: number;
 }
 
-/** Reads the partial indexes of pending and of abandoned events. */
+/** Unprocessed events, which a partial index has, with their tasks. */
+const UNPROCESSED = `payment_events e JOIN tasks t ON t.kind = '${APPLY_EVENT_KIND}' AND t.key = e.event_id
+    WHERE e.processed_at IS NULL`;
+
 const COUNT_EVENTS = prepared(
   'count_payment_events',
   `SELECT true AS is_current, type, cast(count(*) AS int) AS pending, min(received_at) AS oldest, 0 AS abandoned
-     FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL GROUP BY type
+     FROM ${UNPROCESSED} AND t.run_at IS NOT NULL GROUP BY type
     UNION ALL
-   SELECT abandoned_at >= :since, type, 0, NULL, cast(count(*) AS int)
-     FROM payment_events WHERE abandoned_at >= :previousSince AND abandoned_at < :until GROUP BY 1, 2`,
+   SELECT received_at >= :since, type, 0, NULL, cast(count(*) AS int)
+     FROM ${UNPROCESSED} AND t.run_at IS NULL AND received_at >= :previousSince AND received_at < :until GROUP BY 1, 2`,
 );
 
 interface ListedEvent {
@@ -37,17 +41,17 @@ interface ListedEvent {
   attempts: number;
   received_at: Date;
   last_error: string | null;
-  abandoned_at: Date | null;
+  is_abandoned: boolean;
 }
 
 const LIST_EVENTS = prepared(
   'list_problem_payment_events',
-  `(SELECT event_id, type, attempts, received_at, last_error, abandoned_at
-      FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL ORDER BY received_at LIMIT ${LISTED_EVENTS})
+  `(SELECT event_id, type, attempts, received_at, last_error, false AS is_abandoned
+      FROM ${UNPROCESSED} AND t.run_at IS NOT NULL ORDER BY received_at LIMIT ${LISTED_EVENTS})
     UNION ALL
-   (SELECT event_id, type, attempts, received_at, last_error, abandoned_at
-      FROM payment_events WHERE abandoned_at >= :since AND abandoned_at < :until
-     ORDER BY abandoned_at DESC LIMIT ${LISTED_EVENTS})`,
+   (SELECT event_id, type, attempts, received_at, last_error, true
+      FROM ${UNPROCESSED} AND t.run_at IS NULL AND received_at >= :since AND received_at < :until
+     ORDER BY received_at DESC LIMIT ${LISTED_EVENTS})`,
 );
 
 /** Events of the payment processor that were not applied. */
@@ -57,7 +61,7 @@ export const paymentEventReport: ReportDefinition = {
   summary: 'Events of the payment processor that wait or were abandoned, with their problem.',
   definition: [
     'Pending: events that were received and not processed, whenever they arrived. This is the current state and does not depend on the range.',
-    'Abandoned: events whose processing failed for three days, by the day on which they were abandoned. Fix the problem, then resend the event from the Stripe dashboard.',
+    'Abandoned: events whose processing failed for three days, by the day on which they were received. Fix the problem, then resend the event from the Stripe dashboard.',
     'Age: time since the event was received. Processed and abandoned events are deleted after 60 days.',
   ],
   defaultRange: 'last 30 days',
@@ -87,13 +91,13 @@ async function buildEventTables({ since, previousSince, until }: ReportRange): P
       'pending',
       'Pending events',
       `The oldest ${LISTED_EVENTS} at most.`,
-      events.filter(({ abandoned_at: abandonedAt }) => abandonedAt === null),
+      events.filter((event) => !event.is_abandoned),
     ),
     buildEventTable(
       'abandoned',
       'Abandoned events',
       `The latest ${LISTED_EVENTS} of the range at most.`,
-      events.filter(({ abandoned_at: abandonedAt }) => abandonedAt !== null),
+      events.filter((event) => event.is_abandoned),
     ),
   ];
 }

@@ -21,6 +21,7 @@ import { type AppliedPlan, listAppliedPlans } from '../billing/planHistory.ts';
 import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
 import { listTopupRefunds } from '../billing/topupRefunds.ts';
 import { listApplicationLimits, listKeyLimits, type SpendingLimits } from '../spendingLimits/listSpendingLimits.ts';
+import { type ListedTask, listAccountTasks } from '../tasks/listTasks.ts';
 import { listGenerationsForStaff, type StaffGenerationPage } from './generations.ts';
 
 /** Latest rows of each list on the account page of staff. */
@@ -29,10 +30,7 @@ const ROWS_SHOWN = 10;
 const GENERATIONS_READ = 100;
 
 /** An event of the payment processor that concerns the account and is not processed. */
-export type UnprocessedEvent = Pick<
-  PaymentEvent,
-  'event_id' | 'type' | 'received_at' | 'attempts' | 'last_error' | 'abandoned_at'
->;
+export type UnprocessedEvent = Pick<PaymentEvent, 'event_id' | 'type' | 'received_at'>;
 
 /** Overview of an account for staff: no prompts, no outputs, no secrets. */
 export interface AccountOverview {
@@ -50,6 +48,7 @@ export interface AccountOverview {
   topupRefunds: TopupRefund[];
   owedRefunds: OwedRefund[];
   events: UnprocessedEvent[];
+  tasks: ListedTask[];
   issues: string[];
   keys: ApiKey[];
   keyLimits: SpendingLimits;
@@ -71,7 +70,7 @@ export async function findAccountForStaff(uuid: string): Promise<Account> {
 /** Reads what staff see of an account: its state, and the latest rows of each list. */
 export async function readAccountOverview(account: Account): Promise<AccountOverview> {
   const { id } = account;
-  const [plan, subscriptions, ledger, generations, topups, topupRefunds, owedRefunds, events, issues] =
+  const [plan, subscriptions, ledger, generations, topups, topupRefunds, owedRefunds, events, tasks, issues] =
     await Promise.all([
       getSubscriptionOverview(account),
       Subscription.query().where({ account_id: id }).orderBy('id', 'desc').limit(ROWS_SHOWN),
@@ -81,6 +80,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
       listTopupRefunds(id),
       OwedRefund.query().where({ account_id: id }).orderBy('created_at', 'desc').limit(ROWS_SHOWN),
       listUnprocessedEvents(account),
+      listAccountTasks(id, ROWS_SHOWN),
       listPaymentIssues(account),
     ]);
   const [keys, sessions, applications, identities, affiliate, invoices, deletion, planHistory] = await Promise.all([
@@ -107,6 +107,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
     topupRefunds,
     owedRefunds,
     events,
+    tasks,
     issues,
     keys,
     keyLimits,
@@ -118,18 +119,13 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
   };
 }
 
-/** Finds pending and abandoned events that name the Stripe customer. Both kinds are few and have partial indexes. */
+/** Finds unprocessed events that name the Stripe customer. They are few and have a partial index. */
 async function listUnprocessedEvents({ stripe_customer_id: customer }: Account): Promise<UnprocessedEvent[]> {
   if (customer === null) return [];
-  const find = () =>
-    PaymentEvent.query()
-      .select('event_id', 'type', 'received_at', 'attempts', 'last_error', 'abandoned_at')
-      .whereRaw('strpos(payload, ?) > 0', [`"${customer}"`])
-      .whereNull('processed_at')
-      .limit(ROWS_SHOWN);
-  const [pending, abandoned] = await Promise.all([
-    find().whereNull('abandoned_at').orderBy('next_attempt_at'),
-    find().whereNotNull('abandoned_at').orderBy('abandoned_at', 'desc'),
-  ]);
-  return [...pending, ...abandoned];
+  return PaymentEvent.query()
+    .select('event_id', 'type', 'received_at')
+    .whereRaw('strpos(payload, ?) > 0', [`"${customer}"`])
+    .whereNull('processed_at')
+    .orderBy('received_at', 'desc')
+    .limit(ROWS_SHOWN);
 }

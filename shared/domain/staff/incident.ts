@@ -54,7 +54,6 @@ export interface AffectedCustomer {
 export interface OpenRefund {
   of: string;
   status: string;
-  attempts: number;
   last_error: string | null;
   created_at: Date;
   uuid: string;
@@ -63,7 +62,7 @@ export interface OpenRefund {
 
 /** Rows that need attention, beside the backlog. */
 export interface Trouble {
-  source: 'owed_refunds' | 'rejected_refunds' | 'failing_webhooks' | 'abandoned_events' | 'failing_emails';
+  source: 'owed_refunds' | 'rejected_refunds' | 'failing_webhooks' | 'failing_tasks' | 'given_up_tasks';
   rows: number;
   oldest: Date | null;
 }
@@ -125,10 +124,10 @@ const FIND_LAST_SUCCESS = prepared(
 );
 
 const OPEN_REFUNDS = `(
-     SELECT account_id, 'invoice ' || invoice_id AS of_payment, status, attempts, last_error, created_at
+     SELECT account_id, 'invoice ' || invoice_id AS of_payment, status, last_error, created_at
        FROM owed_refunds WHERE status IN ('owed', 'rejected')
       UNION ALL
-     SELECT account_id, 'top-up ' || topup_uuid, status, attempts, last_error, created_at
+     SELECT account_id, 'top-up ' || topup_uuid, status, last_error, created_at
        FROM topup_refunds WHERE status IN ('owed', 'rejected')) refunds`;
 
 /** Each count is of a partial index, or of a table with few rows. An endpoint that fails has a delivery that is due. */
@@ -139,14 +138,14 @@ const COUNT_TROUBLE = prepared(
    SELECT 'failing_webhooks', cast(count(*) AS int), min(failing_since) FROM webhook_endpoints
     WHERE next_delivery_at IS NOT NULL AND failing_since IS NOT NULL AND disabled_at IS NULL
     UNION ALL
-   SELECT 'abandoned_events', cast(count(*) AS int), min(received_at) FROM payment_events WHERE abandoned_at IS NOT NULL
+   SELECT 'failing_tasks', cast(count(*) AS int), min(created_at) FROM tasks WHERE attempts > 0 AND run_at IS NOT NULL
     UNION ALL
-   SELECT 'failing_emails', cast(count(*) AS int), min(created_at) FROM emails WHERE status = 'pending' AND attempts > 0`,
+   SELECT 'given_up_tasks', cast(count(*) AS int), min(created_at) FROM tasks WHERE run_at IS NULL`,
 );
 
 const LIST_OPEN_REFUNDS = prepared(
   'list_open_refunds',
-  `SELECT of_payment AS "of", status, attempts, last_error, refunds.created_at, a.uuid, a.email
+  `SELECT of_payment AS "of", status, last_error, refunds.created_at, a.uuid, a.email
      FROM ${OPEN_REFUNDS} JOIN accounts a ON a.id = account_id ORDER BY refunds.created_at LIMIT ${ROWS_SHOWN}`,
 );
 

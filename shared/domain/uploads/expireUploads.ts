@@ -1,10 +1,8 @@
-import { deleteUploadFiles } from '../../gateways/media/inputImages.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
-import { createFileDeletion } from '../platform/fileDeletion.ts';
 import { UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
-import { ADDRESS_TIME } from './uploads.ts';
+import { ADDRESS_TIME, DELETE_UPLOAD_FILES } from './uploads.ts';
 
 /**
  * Deletes rows and records in the same statement which files must be deleted. Until its address has expired, a client may
@@ -15,13 +13,15 @@ const DELETE_SELECTED = `
      DELETE FROM generation_inputs i USING selected WHERE i.upload_uuid = selected.uuid
    ), deleted AS (
      DELETE FROM uploads u USING selected WHERE u.uuid = selected.uuid
-     RETURNING u.uuid, u.media_token, u.created_at, u.source
+     RETURNING u.uuid, u.media_token, u.account_id, u.created_at, u.source
    ), files AS (
-     INSERT INTO upload_deletions (media_token, next_attempt_at)
-     SELECT media_token, greatest(cast(:now AS timestamptz),
-                                  CASE source WHEN 'upload' THEN created_at + cast(:addressTime AS interval) END)
+     INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+     SELECT '${DELETE_UPLOAD_FILES.name}', media_token, account_id,
+            greatest(cast(:now AS timestamptz),
+                     CASE source WHEN 'upload' THEN created_at + cast(:addressTime AS interval) END),
+            cast(:now AS timestamptz)
        FROM deleted
-     ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
+     ON CONFLICT (kind, key) DO UPDATE SET run_at = excluded.run_at, lease = NULL
    )
    SELECT uuid FROM deleted`;
 
@@ -68,10 +68,3 @@ export async function expireUploads(): Promise<void> {
 export async function deleteAccountUploads(accountId: number): Promise<void> {
   await runInBatches(DELETE_ACCOUNT_UPLOADS, { accountId, now: now(), addressTime: ADDRESS_TIME });
 }
-
-/** Deletes the files of deleted uploads that are due. */
-export const deleteDueUploadFiles = createFileDeletion(
-  'upload_deletions',
-  { claim: 'claim_upload_deletions', complete: 'complete_upload_deletion', release: 'release_upload_deletions' },
-  deleteUploadFiles,
-);

@@ -2,6 +2,7 @@ import { db } from '../../lib/database/pool.ts';
 import { type ExportList, listTable, selectNext } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { deleteAccountUploads } from './expireUploads.ts';
+import { DELETE_UPLOAD_FILES } from './uploads.ts';
 
 /** Lists the images that generations took as input. */
 const GENERATION_INPUTS: ExportList = {
@@ -24,5 +25,6 @@ export const UPLOADS: DomainFeature = {
     ),
     GENERATION_INPUTS,
   ],
+  tasks: [DELETE_UPLOAD_FILES],
   erasure: { after: ({ id: accountId }) => deleteAccountUploads(accountId) },
 };

@@ -39,9 +39,9 @@ export async function decodeUpload(upload: Upload, original: string): Promise<Up
   return failInvalid(upload, () =>
     withTempFile(async (decoded) => {
       const image = await decodeImage(original, decoded, upload.account_id);
-      const folder = await reserveFolder();
-      await storeDecodedImage(folder.token, image);
-      return completeUpload(upload, folder, image);
+      const token = await reserveFolder();
+      await storeDecodedImage(token, image);
+      return completeUpload(upload, token, image);
     }),
   );
 }

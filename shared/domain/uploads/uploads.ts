@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { getImageName, getImagePath } from '../../gateways/media/inputImages.ts';
+import { deleteUploadFiles, getImageName, getImagePath } from '../../gateways/media/inputImages.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { DAY_MS } from '../../spec/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { UNUSED_UPLOADS_MAX, UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS, UPLOAD_TIME_LIMIT_MS } from '../../spec/limits.ts';
 import { Upload } from '../../tables/Upload.ts';
+import type { TaskKind } from '../tasks/taskKind.ts';
 
 /**
  * Rows of uploads. A row is written before any file of it, so that the files of a process that died are found by the
@@ -81,29 +82,40 @@ export async function findUploadForUse(accountId: number, uuid: string): Promise
   return row;
 }
 
+/** Deletes the files below a folder, whose token is the key: those of deleted uploads, and of folders without an upload. */
+export const DELETE_UPLOAD_FILES: TaskKind = {
+  name: 'upload.deleteFiles',
+  backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
+  concurrency: 8,
+  leaseMs: 5 * MINUTE_MS,
+  run: async ([{ key }]) => {
+    await deleteUploadFiles(key);
+    return undefined;
+  },
+};
+
 const RESERVE_FOLDER = prepared(
   'reserve_upload_folder',
-  `INSERT INTO upload_deletions (media_token, next_attempt_at) VALUES (:token, :until)`,
+  `INSERT INTO tasks (kind, key, run_at, created_at)
+   VALUES ('${DELETE_UPLOAD_FILES.name}', cast(:token AS text), :until, :now)`,
 );
 
-/** A folder for a decoded image, whose deletion is recorded. */
-interface ReservedFolder {
-  token: string;
-  /** Time of the deletion, unless an upload has the folder by then. */
-  until: Date;
-}
-
-/** Reserves a folder by recording its deletion, so that its files are found if the process dies. */
-export async function reserveFolder(): Promise<ReservedFolder> {
-  const folder = { token: randomUUID(), until: addMilliseconds(now(), UPLOAD_ADDRESS_MS) };
-  await runStatement(RESERVE_FOLDER, folder);
-  return folder;
+/**
+ * Reserves a folder for a decoded image by scheduling its deletion, so that its files are found if the process dies.
+ * @returns its token.
+ */
+export async function reserveFolder(): Promise<string> {
+  const token = randomUUID();
+  const at = now();
+  await runStatement(RESERVE_FOLDER, { token, now: at, until: addMilliseconds(at, UPLOAD_ADDRESS_MS) });
+  return token;
 }
 
 const COMPLETE_UPLOAD = prepared(
   'complete_upload',
   `WITH reserved AS MATERIALIZED (
-     SELECT media_token FROM upload_deletions WHERE media_token = :token AND next_attempt_at = :until FOR UPDATE
+     SELECT id, cast(key AS uuid) AS media_token FROM tasks
+      WHERE kind = '${DELETE_UPLOAD_FILES.name}' AND key = cast(:token AS text) AND lease IS NULL FOR UPDATE
    ), completed AS (
      UPDATE uploads u
         SET status = 'ready', media_token = reserved.media_token, content_type = :contentType, bytes = :bytes,
@@ -111,12 +123,13 @@ const COMPLETE_UPLOAD = prepared(
        FROM reserved WHERE u.uuid = :uuid AND u.status = 'pending'
      RETURNING u.*
    ), kept AS (
-     DELETE FROM upload_deletions d USING completed WHERE d.media_token = completed.media_token
+     DELETE FROM tasks t USING reserved, completed WHERE t.id = reserved.id
    ), original AS (
-     INSERT INTO upload_deletions (media_token, next_attempt_at)
-     SELECT :original, greatest(cast(:now AS timestamptz), created_at + cast(:addressTime AS interval))
+     INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+     SELECT '${DELETE_UPLOAD_FILES.name}', cast(:original AS text), account_id,
+            greatest(cast(:now AS timestamptz), created_at + cast(:addressTime AS interval)), cast(:now AS timestamptz)
        FROM completed WHERE source = 'upload'
-     ON CONFLICT (media_token) DO NOTHING
+     ON CONFLICT (kind, key) DO NOTHING
    )
    SELECT * FROM completed`,
 );
@@ -129,10 +142,10 @@ const COMPLETE_UPLOAD = prepared(
  */
 export async function completeUpload(
   { uuid, media_token: original }: Upload,
-  folder: ReservedFolder,
+  token: string,
   { contentType, bytes, width, height }: { contentType: string; bytes: number; width: number; height: number },
 ): Promise<Upload | undefined> {
-  const bindings = { uuid, original, ...folder, contentType, bytes, width, height };
+  const bindings = { uuid, original, token, contentType, bytes, width, height };
   const [row] = await runStatement<Upload>(COMPLETE_UPLOAD, { ...bindings, now: now(), addressTime: ADDRESS_TIME });
   return row ?? Upload.query().findById(uuid);
 }

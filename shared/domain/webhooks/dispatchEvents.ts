@@ -1,87 +1,52 @@
 import type { Transaction } from 'objection';
-import { createBatcher } from '../../lib/batcher.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isRejection } from '../../lib/database/errors.ts';
+import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { isDraining } from '../../lib/drain.ts';
-import { logger } from '../../lib/logger.ts';
-import { getBackoffMs } from '../../lib/retryBackoff.ts';
-import { enqueueWebhooks } from '../../queues/enqueue.ts';
-import { HOUR_MS } from '../../spec/durations.ts';
+import { enqueueTasks, enqueueWebhooks } from '../../queues/enqueue.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { EMAIL_KIND_BY_EVENT, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
-import { isEmailEnabled } from '../outbox/recordEvent.ts';
+import { DISPATCH_KIND, isEmailEnabled, SEND_EMAIL_KIND } from '../outbox/recordEvent.ts';
+import type { TaskKind } from '../tasks/taskKind.ts';
 import { ensureDefaultEndpoint } from './defaultEndpoint.ts';
 import { buildEventBody, type EventSources, getWebhookUrl, readEventSources } from './eventData.ts';
 
 /** Events that one transaction dispatches. */
 const BATCH_SIZE = 200;
-const RETRY_BACKOFF = { minMs: 5_000, maxMs: HOUR_MS };
 
 /**
- * Dispatches recorded events: creates the deliveries and messages that follow from them. Calls during a run share the
- * next one, so that a process has one at a time. Processes skip events that another one has locked.
+ * Dispatches recorded events, whose ids are the keys: creates the deliveries and messages that follow from them. Of several
+ * runs with the same event one does.
  */
-export async function dispatchEvents(): Promise<void> {
-  await dispatchForCall(null);
-}
-
-const dispatchForCall = createBatcher<null, void>({
-  maxItems: Number.MAX_SAFE_INTEGER,
-  maxInFlight: 1,
-  run: async () => {
-    await dispatchDueEvents();
-    return [];
+export const DISPATCH_EVENTS: TaskKind = {
+  name: DISPATCH_KIND,
+  backoff: { minMs: 5_000, maxMs: HOUR_MS },
+  batchSize: BATCH_SIZE,
+  leaseMs: MINUTE_MS,
+  waiting: 'SELECT account_id, cast(id AS text) AS key FROM outbox_events WHERE dispatched_at IS NULL',
+  run: async (tasks) => {
+    const { deliveries, emails } = await dispatchEvents(tasks.map(({ key }) => Number(key)));
+    if (deliveries > 0) void enqueueWebhooks();
+    if (emails > 0) void enqueueTasks(SEND_EMAIL_KIND);
+    return undefined;
   },
-});
+};
 
-async function dispatchDueEvents(): Promise<void> {
-  while ((await tryDispatchBatch()) === BATCH_SIZE && !isDraining());
-}
-
-/** Dispatches a batch; one by one if the database rejects it, so that one event does not block others. */
-async function tryDispatchBatch(): Promise<number> {
-  try {
-    return await dispatchBatch(BATCH_SIZE);
-  } catch (err) {
-    if (!isRejection(err)) throw err;
-    logger.error({ err }, 'batch of events not dispatched; dispatching them one by one');
-    return dispatchOneByOne();
-  }
-}
-
-/** Locks events that are due, and skips those that another process has locked. */
-function claimEvents(transaction: Transaction, limit: number, id: number | null) {
-  return OutboxEvent.query(transaction)
-    .where('next_attempt_at', '<=', now())
-    .modify((due) => void (id !== null && due.where({ id })))
-    .orderBy(['next_attempt_at', 'id'])
-    .limit(limit)
-    .forNoKeyUpdate()
-    .skipLocked();
-}
-
-/** @returns the number of claimed events. */
-async function dispatchBatch(limit: number, id: number | null = null): Promise<number> {
-  const { count, deliveries } = await OutboxEvent.transaction(async (transaction) => {
-    const events = await claimEvents(transaction, limit, id);
-    if (events.length === 0) return { count: 0, deliveries: 0 };
+/** @returns how many deliveries and messages follow. */
+function dispatchEvents(ids: number[]): Promise<Dispatched> {
+  return OutboxEvent.transaction(async (transaction) => {
+    const events = await OutboxEvent.query(transaction)
+      .whereIn('id', ids)
+      .whereNull('dispatched_at')
+      .orderBy('id')
+      .forNoKeyUpdate();
+    if (events.length === 0) return { deliveries: 0, emails: 0 };
     const sources = await readEventSources(transaction, events);
-    const dispatched: DispatchedEvent[] = [];
-    for (const event of events) {
-      try {
-        dispatched.push(buildDispatch(event, sources));
-      } catch (err) {
-        await recordFailure(event, err, transaction);
-      }
-    }
+    const dispatched = events.map((event) => buildDispatch(event, sources));
     const addressed = dispatched.filter(({ webhook_url: url }) => url !== null);
     const owners = addressed.map(({ account_id: accountId }) => accountId);
     if (owners.length > 0) await ensureDefaultEndpoint(transaction, owners);
-    return { count: events.length, deliveries: await writeDispatch(transaction, dispatched) };
+    return writeDispatch(transaction, dispatched);
   });
-  if (deliveries > 0) void enqueueWebhooks();
-  return count;
 }
 
 function buildDispatch(event: OutboxEvent, sources: EventSources): DispatchedEvent {
@@ -89,36 +54,6 @@ function buildDispatch(event: OutboxEvent, sources: EventSources): DispatchedEve
   const body = buildEventBody(event, sources);
   const webhookUrl = getWebhookUrl(sources, event);
   return { id, account_id, type, subject, details, may_email, created_at, body, webhook_url: webhookUrl };
-}
-
-async function dispatchOneByOne(): Promise<number> {
-  const due = await OutboxEvent.query()
-    .where('next_attempt_at', '<=', now())
-    .orderBy(['next_attempt_at', 'id'])
-    .limit(BATCH_SIZE);
-  for (const event of due) {
-    try {
-      await dispatchBatch(1, event.id);
-    } catch (err) {
-      if (!isRejection(err)) throw err;
-      await recordFailure(event, err);
-    }
-  }
-  return due.length;
-}
-
-const RECORD_FAILURE = prepared(
-  'record_event_failure',
-  `UPDATE outbox_events SET attempts = attempts + 1, next_attempt_at = :nextAttemptAt, last_error = :lastError
-    WHERE id = :id AND next_attempt_at IS NOT NULL`,
-);
-
-/** Defers an event that cannot be dispatched. It is retried until it can. */
-async function recordFailure({ id, uuid, type, attempts }: OutboxEvent, err: unknown, transaction?: Transaction) {
-  logger.error({ err, event: uuid, type, attempts }, 'event not dispatched; sweep will retry');
-  const nextAttemptAt = addMilliseconds(now(), getBackoffMs(attempts, RETRY_BACKOFF));
-  const lastError = (err instanceof Error ? err.message : String(err)).slice(0, 500);
-  await runStatement(RECORD_FAILURE, { id, nextAttemptAt, lastError }, transaction);
 }
 
 /** An event with what follows from it. */
@@ -169,26 +104,32 @@ const WRITE_DISPATCH = prepared(
        FROM (SELECT DISTINCT endpoint_id FROM target) t
       WHERE w.account_id = ANY (cast(:accounts AS bigint[])) AND w.id = t.endpoint_id
    ), email AS (
-     INSERT INTO emails (account_id, kind, cause, params, next_attempt_at, created_at)
-     SELECT a.id, event.email_kind, event.subject, event.details, cast(:now AS timestamptz), event.created_at
+     INSERT INTO emails (account_id, kind, cause, params, created_at)
+     SELECT a.id, event.email_kind, event.subject, event.details, event.created_at
        FROM event JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = event.account_id
       WHERE event.email_kind IS NOT NULL AND a.erased_at IS NULL AND a.live_account_id IS NULL
         AND (event.email_kind = ANY (cast(:securityKinds AS text[]))
              OR a.email_settings -> event.email_kind IS DISTINCT FROM cast('false' AS jsonb))
      ON CONFLICT (account_id, kind, cause) DO NOTHING
+     RETURNING id, account_id
+   ), sending AS (
+     INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+     SELECT '${SEND_EMAIL_KIND}', id, account_id, cast(:now AS timestamptz), cast(:now AS timestamptz) FROM email
    ), dispatched AS (
      UPDATE outbox_events o
-        SET body = CASE WHEN o.id IN (SELECT event_id FROM target) THEN event.body END,
-            next_attempt_at = NULL, attempts = o.attempts + 1, last_error = NULL
+        SET body = CASE WHEN o.id IN (SELECT event_id FROM target) THEN event.body END, dispatched_at = :now
        FROM event
       WHERE o.id = ANY (cast(:ids AS bigint[])) AND o.id = event.id
    )
-   SELECT cast(count(*) AS int) AS deliveries FROM target`,
+   SELECT cast((SELECT count(*) FROM target) AS int) AS deliveries, cast((SELECT count(*) FROM email) AS int) AS emails`,
 );
 
-/** @returns the number of deliveries. */
-async function writeDispatch(transaction: Transaction, events: DispatchedEvent[]): Promise<number> {
-  if (events.length === 0) return 0;
+interface Dispatched {
+  deliveries: number;
+  emails: number;
+}
+
+async function writeDispatch(transaction: Transaction, events: DispatchedEvent[]): Promise<Dispatched> {
   const bindings = {
     events: JSON.stringify(events.map((event) => ({ ...event, email_kind: getEmailKind(event) }))),
     ids: events.map(({ id }) => id),
@@ -196,8 +137,8 @@ async function writeDispatch(transaction: Transaction, events: DispatchedEvent[]
     securityKinds: SECURITY_EMAIL_KINDS,
     now: now(),
   };
-  const [row] = await runStatement<{ deliveries: number }>(WRITE_DISPATCH, bindings, transaction);
-  return row?.deliveries ?? 0;
+  const [row] = await runStatement<Dispatched>(WRITE_DISPATCH, bindings, transaction);
+  return row as Dispatched;
 }
 
 function getEmailKind({ type, may_email: mayEmail }: DispatchedEvent): string | null {

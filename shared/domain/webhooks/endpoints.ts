@@ -189,8 +189,8 @@ export async function sendTestEvent(caller: Caller, uuid: string): Promise<Liste
       details: {},
       body: JSON.stringify({ type: WEBHOOK_TEST_TYPE, timestamp: at, data: presentWebhookEndpoint(endpoint) }),
       created_at: at,
-      // Dispatched: its delivery is inserted here.
-      next_attempt_at: null,
+      // Its delivery is inserted here.
+      dispatched_at: at,
     });
     return insertDelivery(transaction, endpoint, event);
   });

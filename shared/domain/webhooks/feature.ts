@@ -6,6 +6,7 @@ import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { type ExportList, listTable, qualifyColumns, selectNext } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
+import { DISPATCH_EVENTS } from './dispatchEvents.ts';
 import { failDeliveriesOfDisabledEndpoints } from './endpointState.ts';
 import { NOTIFICATION_INVARIANTS } from './invariants.ts';
 
@@ -79,6 +80,7 @@ export const WEBHOOKS: DomainFeature = {
       await WebhookEndpoint.query(transaction).delete().where(owned);
     },
   },
+  tasks: [DISPATCH_EVENTS],
   retention: [
     failDeliveriesOfDisabledEndpoints,
     // With their deliveries, none of which is pending.
@@ -87,7 +89,7 @@ export const WEBHOOKS: DomainFeature = {
       key: 'id',
       since: 'created_at',
       afterMs: 30 * DAY_MS,
-      where: `next_attempt_at IS NULL
+      where: `dispatched_at IS NOT NULL
           AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.event_id = outbox_events.id AND d.status = 'pending')`,
     },
   ],

@@ -34,10 +34,10 @@ export const NOTIFICATION_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'event ' || uuid AS subject,
-             format('%s, due %s, %s', type, coalesce(next_attempt_at::text, 'never'),
+             format('%s, dispatched %s, %s', type, coalesce(dispatched_at::text, 'never'),
                     CASE WHEN body IS NULL THEN 'without a body' ELSE 'with a body' END) AS detail
         FROM outbox_events e
-       WHERE (body IS NULL OR next_attempt_at IS NOT NULL)
+       WHERE (body IS NULL OR dispatched_at IS NULL)
          AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.event_id = e.id)`,
   },
   {

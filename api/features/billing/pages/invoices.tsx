@@ -38,7 +38,7 @@ export function InvoicesSection({ invoices }: { invoices: Invoice[] }): VNode {
 
 /** Leads through our own address, as those of the processor expire. */
 function InvoiceLink({ invoice }: { invoice: Invoice }): VNode {
-  const { uuid, number, stripe_invoice_id: id, next_attempt_at: nextAttemptAt } = invoice;
+  const { uuid, number, stripe_invoice_id: id, awaits_document: awaitsDocument } = invoice;
   if (id !== null) {
     const name = number ?? t.open();
     return (
@@ -50,7 +50,7 @@ function InvoiceLink({ invoice }: { invoice: Invoice }): VNode {
       </a>
     );
   }
-  return <span class="quiet">{nextAttemptAt === null ? t.none() : t.beingIssued()}</span>;
+  return <span class="quiet">{awaitsDocument ? t.beingIssued() : t.none()}</span>;
 }
 
 function describeStatus({ status, currency, refunded_cents: refundedCents, total_cents: totalCents }: Invoice): string {

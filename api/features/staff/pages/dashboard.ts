@@ -1,23 +1,20 @@
-import { listAbandonedEvents } from '../../../../shared/domain/billing/paymentEvents.ts';
 import { getModelsWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
 import { getStaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
 import { listPendingApprovals } from '../../../../shared/domain/staff/approvals.ts';
+import { countTasks } from '../../../../shared/domain/tasks/listTasks.ts';
 import { getQueueDepths } from '../../../../shared/queues/depth.ts';
 import type { Context } from '../../../context.ts';
 import { sendStaffPage } from './view.tsx';
 
-/** Number of abandoned payment events on the page. */
-const ABANDONED_EVENTS_SHOWN = 20;
-
 /** Serves the staff page: the metrics as charts, and the state of models and queues. */
 export async function staffPage(ctx: Context): Promise<void> {
-  const [metrics, models, abandoned, approvals, queues] = await Promise.all([
+  const [metrics, models, tasks, approvals, queues] = await Promise.all([
     getStaffMetrics(),
     getModelsWithStatus(),
-    listAbandonedEvents(ABANDONED_EVENTS_SHOWN),
+    countTasks(),
     listPendingApprovals(),
     // The page must also work while Redis is unavailable.
     getQueueDepths().catch(() => null),
   ]);
-  await sendStaffPage(ctx, { metrics, models, queues, abandoned, approvals });
+  await sendStaffPage(ctx, { metrics, models, queues, tasks, approvals });
 }

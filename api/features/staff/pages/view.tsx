@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { DailyMetrics, StaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
 import type { ModelWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
-import type { listAbandonedEvents } from '../../../../shared/domain/billing/paymentEvents.ts';
+import type { TaskCount } from '../../../../shared/domain/tasks/listTasks.ts';
 import type { QueueDepth } from '../../../../shared/queues/depth.ts';
 import type { Context } from '../../../context.ts';
 import { mayUse, sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
@@ -10,14 +10,11 @@ import { Table } from '../../../web/components/table.tsx';
 import type { ListedApproval } from '../../../../shared/domain/staff/approvals.ts';
 import { ApprovalTable } from './approvalTable.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
-import { formatUtcDay } from '../../../../shared/lib/calendar.ts';
-
-type AbandonedEventsSummary = Awaited<ReturnType<typeof listAbandonedEvents>>;
 
 interface StaffPageProps {
   approvals: ListedApproval[];
   metrics: StaffMetrics;
-  abandoned: AbandonedEventsSummary;
+  tasks: TaskCount[];
   models: ModelWithStatus[];
   /** null while Redis is unavailable. */
   queues: QueueDepth[] | null;
@@ -31,7 +28,7 @@ const formatDollars = (cents: number) => dollars.format(cents / 100);
 /** Sends the dashboard for staff. The charts are SVG from the server, so it needs no scripts. */
 export async function sendStaffPage(
   ctx: Context,
-  { metrics, models, queues, abandoned, approvals }: StaffPageProps,
+  { metrics, models, queues, tasks, approvals }: StaffPageProps,
 ): Promise<void> {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
   const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
@@ -135,7 +132,7 @@ export async function sendStaffPage(
         </MetricCard>
         <ModelsCard models={models} metrics={metrics} />
         <QueuesCard queues={queues} />
-        {abandoned.count > 0 && <AbandonedEventsCard {...abandoned} />}
+        <TasksCard tasks={tasks} />
       </div>
     </>
   );
@@ -175,24 +172,21 @@ function OnboardingCard({ total, onboarding }: StaffMetrics['users']): VNode {
   );
 }
 
-function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): VNode {
+/** Tasks that fail or were given up, by kind; nothing if there are none. */
+function TasksCard({ tasks }: Pick<StaffPageProps, 'tasks'>): VNode | null {
+  const troubled = tasks.filter((count) => count.failing + count.given_up > 0);
+  if (troubled.length === 0) return null;
   return (
     <section class="card">
-      <h2>Abandoned payment events</h2>
-      <p>
-        <span class="tag warn">{formatNumber(total)}</span> could not be processed for three days. Fix the problem, then
-        resend the event from the Stripe dashboard.
-      </p>
+      <h2>Failing tasks</h2>
       <Table
-        label="Latest abandoned events"
-        columns={['Event', 'Last error', 'Received']}
-        rows={latest.map(({ eventId, type, lastError, receivedAt }) => [
-          <>
-            {type}
-            <div class="quiet small">{eventId}</div>
-          </>,
-          lastError,
-          formatUtcDay(receivedAt),
+        label="Failing tasks by kind"
+        columns={['Kind', 'Failing', 'Given up']}
+        numeric={['Failing', 'Given up']}
+        rows={troubled.map(({ kind, failing, given_up: givenUp }) => [
+          kind,
+          formatNumber(failing),
+          formatNumber(givenUp),
         ])}
       />
     </section>

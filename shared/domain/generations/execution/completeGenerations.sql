@@ -27,16 +27,17 @@ BEGIN
     RETURNING g.uuid, g.account_id, g.is_test, g.deleted_at, g.media_token,
               a.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook
   ), unwanted AS (
-    INSERT INTO media_deletions (media_token, next_attempt_at)
-    SELECT media_token, p_now FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
-    ON CONFLICT (media_token) DO NOTHING
+    INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+    SELECT 'generation.deleteFiles', media_token, account_id, p_now, p_now
+      FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
+    ON CONFLICT (kind, key) DO NOTHING
   ), freed AS (
     UPDATE accounts a SET in_flight = a.in_flight - counts.ended
       FROM (SELECT account_id, cast(count(*) AS integer) AS ended FROM ended GROUP BY account_id) counts
      WHERE a.id = ANY (v_accounts) AND a.id = counts.account_id
   ), event AS (
-    INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
-    SELECT account_id, 'generation.succeeded', cast(uuid AS text), p_now, p_now FROM ended WHERE has_webhook
+    INSERT INTO outbox_events (account_id, type, subject, created_at)
+    SELECT account_id, 'generation.succeeded', cast(uuid AS text), p_now FROM ended WHERE has_webhook
     ON CONFLICT (account_id, type, subject) DO NOTHING
   )
   SELECT uuid, false, is_test, has_webhook FROM ended

@@ -10,7 +10,8 @@ import type { GenerationKey } from '../../../queues/catalog.ts';
 import { buildServiceCaller, type Caller } from '../../accounts/caller.ts';
 import { withVerifiedCredential } from '../../accounts/lockedCredentials.ts';
 import { LOCK_ACCOUNTS } from '../../credits/ledger.ts';
-import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
+import { enqueueTasks } from '../../../queues/enqueue.ts';
+import { DISPATCH_KIND } from '../../outbox/recordEvent.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 import { STEP_INTERVAL_MS } from './step.ts';
@@ -144,7 +145,7 @@ function publishEnds(ends: (GenerationSuccess | GenerationFailure)[], rows: Ende
   const tests = new Set(rows.filter((row) => row.is_test).map((row) => row.uuid));
   for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end, tests.has(end.uuid));
   creditsRefunded.inc(rows.reduce((sum, { credits = 0 }) => sum + credits, 0));
-  if (rows.some((row) => row.has_webhook)) void enqueueEventDispatch();
+  if (rows.some((row) => row.has_webhook)) void enqueueTasks(DISPATCH_KIND);
   return ended;
 }
 

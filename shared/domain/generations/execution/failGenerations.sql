@@ -31,9 +31,9 @@ BEGIN
               a.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook,
               CASE WHEN g.number > a.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
   ), leftovers AS (
-    INSERT INTO media_deletions (media_token, next_attempt_at)
-    SELECT media_token, p_files_at FROM ended WHERE media_token IS NOT NULL
-    ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
+    INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+    SELECT 'generation.deleteFiles', media_token, account_id, p_files_at, p_now FROM ended WHERE media_token IS NOT NULL
+    ON CONFLICT (kind, key) DO UPDATE SET run_at = excluded.run_at, lease = NULL
   ), refunded AS (
     UPDATE accounts a
        SET balance = a.balance + sums.credits,
@@ -69,8 +69,8 @@ BEGIN
       FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
      WHERE u.account_id = models.account_id AND u.model = models.model
   ), event AS (
-    INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
-    SELECT account_id, 'generation.failed', cast(uuid AS text), p_now, p_now FROM ended WHERE has_webhook
+    INSERT INTO outbox_events (account_id, type, subject, created_at)
+    SELECT account_id, 'generation.failed', cast(uuid AS text), p_now FROM ended WHERE has_webhook
     ON CONFLICT (account_id, type, subject) DO NOTHING
   )
   SELECT uuid, false, is_test, has_webhook, credits_charged FROM ended

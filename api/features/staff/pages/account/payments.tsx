@@ -54,14 +54,7 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
       ])}
     />
   );
-  const refundTable = (
-    <Table
-      label="Refunds"
-      columns={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
-      numeric={['Attempts']}
-      rows={refunds}
-    />
-  );
+  const refundTable = <Table label="Refunds" columns={['Of', 'Status', 'Problem', 'Created']} rows={refunds} />;
   const invoiceTable = (
     <Table
       label="Invoices"
@@ -82,16 +75,8 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
   const eventTable = (
     <Table
       label="Unprocessed payment events"
-      columns={['Event', 'Type', 'State', 'Attempts', 'Last error', 'Received']}
-      numeric={['Attempts']}
-      rows={events.map((event) => [
-        event.event_id,
-        event.type,
-        event.abandoned_at === null ? 'pending' : 'abandoned',
-        event.attempts,
-        event.last_error ?? '',
-        formatShortDateTime(event.received_at),
-      ])}
+      columns={['Event', 'Type', 'Received']}
+      rows={events.map((event) => [event.event_id, event.type, formatShortDateTime(event.received_at)])}
     />
   );
   return (
@@ -113,12 +98,5 @@ function listRefunds({ topupRefunds, owedRefunds }: AccountOverview) {
   return [
     ...topupRefunds.map((refund) => ({ of: `top-up ${refund.topup_uuid}`, refund })),
     ...owedRefunds.map((refund) => ({ of: `invoice ${refund.invoice_id}`, refund })),
-  ].map(({ of, refund }) => [
-    of,
-    refund.status,
-    refund.attempts,
-    refund.status === 'owed' ? formatShortDateTime(refund.next_attempt_at) : '',
-    refund.last_error ?? '',
-    formatShortDateTime(refund.created_at),
-  ]);
+  ].map(({ of, refund }) => [of, refund.status, refund.last_error ?? '', formatShortDateTime(refund.created_at)]);
 }

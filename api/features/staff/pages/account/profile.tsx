@@ -62,7 +62,7 @@ export function PlanSection({ overview: { account, plan, subscriptions, planHist
         formatShortDateTime(subscription.started_at),
         formatShortDateTime(subscription.paid_until),
         subscription.synced_at === null ? 'never' : formatShortDateTime(subscription.synced_at),
-        subscription.follow_up_next_attempt_at === null ? '' : subscription.follow_up,
+        subscription.status === 'canceled' ? '' : subscription.follow_up,
       ])}
     />
   );

@@ -201,12 +201,6 @@ interface Waiting {
 
 const SOURCES: Record<Incident['backlog'][number]['source'] | Incident['trouble'][number]['source'], Waiting> = {
   generations: { label: 'Generations in progress', alert: 'GenmeterGenerationsOverdue' },
-  payment_events: {
-    label: 'Payment events to process',
-    alert: 'GenmeterPaymentEventsOverdue',
-    link: [`${REPORTS_PATH}payment-events/`, 'Payment events', 'viewReports'],
-  },
-  outbox_events: { label: 'Events to dispatch', alert: 'GenmeterOutboxOverdue' },
   webhook_endpoints: { label: 'Webhook endpoints with due deliveries', alert: 'GenmeterWebhooksOverdue' },
   commits: { label: 'Commits that wait for a standby', alert: 'GenmeterSyncRepWaiting' },
   owed_refunds: { label: 'Refunds owed', link: ['#refunds', 'Refunds', 'viewAccounts'] },
@@ -215,12 +209,8 @@ const SOURCES: Record<Incident['backlog'][number]['source'] | Incident['trouble'
     link: ['#refunds', 'Refunds', 'viewAccounts'],
   },
   failing_webhooks: { label: 'Failing webhook endpoints', alert: 'GenmeterWebhooksFailing' },
-  abandoned_events: {
-    label: 'Abandoned payment events',
-    alert: 'GenmeterPaymentEventAbandoned',
-    link: [`${REPORTS_PATH}payment-events/`, 'Payment events', 'viewReports'],
-  },
-  failing_emails: { label: 'E-mails that failed once or more', alert: 'GenmeterEmailsFailing' },
+  failing_tasks: { label: 'Tasks that failed once or more', alert: 'GenmeterTasksFailing' },
+  given_up_tasks: { label: 'Tasks given up', alert: 'GenmeterTaskGivenUp' },
 };
 
 /** Rows and jobs that wait, with the age of the oldest. */
@@ -269,13 +259,11 @@ function RefundTable({ refunds }: { refunds: OpenRefund[] }): VNode {
   return (
     <Table
       label="Refunds that are not issued"
-      columns={['Customer', 'Refund', 'Status', 'Attempts', 'Last error', 'Since (UTC)']}
-      numeric={['Attempts']}
+      columns={['Customer', 'Refund', 'Status', 'Last error', 'Since (UTC)']}
       rows={refunds.map((refund) => [
         <a href={`${getAccountPath(refund)}#payments`}>{refund.email}</a>,
         refund.of,
         refund.status,
-        formatNumber(refund.attempts),
         refund.last_error ?? '',
         formatShortDateTime(refund.created_at),
       ])}

@@ -1,0 +1,30 @@
+import { processor } from '../../gateways/payments/index.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import type { Postponement, Task, TaskKind } from '../tasks/taskKind.ts';
+
+/** Kinds that are scheduled by rules which their runs need themselves. */
+export const REFUND_TOPUP_KIND = 'topup.refund';
+export const PENDING_TOPUP_KINDS = { automatic: 'topup.charge', manual: 'topup.page' } as const;
+export const FOLLOW_UP_KIND = 'subscription.followUp';
+export const APPLY_EVENT_KIND = 'payment.event';
+export const ISSUE_INVOICE_KIND = 'invoice.issue';
+
+/** Settings of tasks that call the payment processor. */
+export const PROCESSOR_TASK = {
+  backoff: { minMs: 30_000, maxMs: HOUR_MS },
+  concurrency: 4,
+  leaseMs: 5 * MINUTE_MS,
+} as const satisfies Partial<TaskKind>;
+
+/** Creates a run of one task that waits while payments are simulated: the processor may be configured again. */
+export const withProcessor =
+  (run: (task: Task) => Promise<Postponement | undefined>): TaskKind['run'] =>
+  async ([task]) =>
+    processor.isSimulated ? { runAt: addMilliseconds(now(), HOUR_MS) } : run(task);
+
+/** Waits for the end of a dispute, which is looked for each day. */
+export const waitForDispute = (): Postponement => ({
+  runAt: addMilliseconds(now(), DAY_MS),
+  reason: 'A dispute is open. Its outcome decides whether anything is left to refund.',
+});

@@ -1,0 +1,44 @@
+import type { Backoff } from '../../lib/retryBackoff.ts';
+
+/** A task that a worker has claimed. */
+export interface Task {
+  id: number;
+  /** Identifies what it is about, within its kind. */
+  key: string;
+  accountId: number | null;
+  /** Failed runs so far. */
+  attempts: number;
+  createdAt: Date;
+  /** Token of the run. */
+  lease: string;
+}
+
+/** The end of a run that leaves the task. With a reason the run counts as failed; without one its failures are forgotten. */
+export interface Postponement {
+  runAt: Date;
+  reason?: string;
+}
+
+/** Definition of a kind of tasks. */
+export interface TaskKind {
+  /** `subject.action`, as in `payout.transfer`. Names the kind in the table, in metrics and on pages of staff. */
+  name: string;
+  /**
+   * Runs one task, or up to `batchSize`. They are done if it returns undefined. It begins by reading the rows that they are
+   * about: these may have changed, and another worker may run the same task.
+   * @throws any error for a failed run. It is repeated, and the tasks of a failed batch are run one by one.
+   */
+  run(tasks: readonly [Task, ...Task[]]): Promise<Postponement | undefined>;
+  /** Wait after the first failed run, doubled after each further one, and its maximum. */
+  backoff: Backoff;
+  /** Returns true if a failed task is given up: staff may repeat it. Default: it is repeated for ever. */
+  isGivenUp?(task: Task, error: unknown): boolean;
+  /** Runs at the same time in one process. Default: 1. */
+  concurrency?: number;
+  /** Tasks of one run. Default: 1. */
+  batchSize?: number;
+  /** Longer than a run takes. */
+  leaseMs: number;
+  /** Query of the rows that must have a task: columns `account_id` and `key`. Checked as an invariant. */
+  waiting?: string;
+}
