@@ -1,4 +1,4 @@
-import { RETENTION, TASK_KINDS } from '../shared/domain/features.ts';
+import { RETENTION } from '../shared/domain/features.ts';
 import { pruneRows } from '../shared/domain/retention.ts';
 import { cleanTempFiles } from '../shared/gateways/media/tempFiles.ts';
 import { startTasks, sweepTasks } from '../shared/domain/tasks/runTasks.ts';
@@ -15,13 +15,10 @@ import { sumGenerationHours } from '../shared/domain/reports/generationHours.ts'
 import { dispatchGenerations } from '../shared/domain/generations/execution/dispatch.ts';
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
-import { DELETE_ACCOUNT } from '../shared/domain/privacy/deletionSweep.ts';
+import { ALL_TASK_KINDS } from '../shared/domain/privacy/taskKinds.ts';
 import { revokeExpiredApiKeys } from '../shared/domain/accounts/apiKeys.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';
-
-/** All kinds of tasks. The deletion of an account needs the features of all subjects, and is in none. */
-const TASKS = [...TASK_KINDS, DELETE_ACCOUNT];
 
 export type Processors = { [Name in JobName]: (payload: Payload<Name>) => Promise<void> };
 
@@ -31,8 +28,8 @@ export const createProcessors = (): Processors => ({
   'generation.poll': ({ generations }) => pollGenerations(generations, 'poll'),
   'generation.refresh': ({ generations }) => pollGenerations(generations, 'read'),
   'generation.sweep': () => sweepGenerations(),
-  'tasks.run': async ({ kind }) => TASKS.filter(({ name }) => name === kind).forEach(startTasks),
-  'tasks.sweep': () => sweepTasks(TASKS),
+  'tasks.run': async ({ kind }) => ALL_TASK_KINDS.filter(({ name }) => name === kind).forEach(startTasks),
+  'tasks.sweep': () => sweepTasks(ALL_TASK_KINDS),
   'worker.heartbeat': () => recordWorkerHeartbeat(),
   'models.healthCheck': () => checkModelHealth(),
   'media.cleanTemp': () => cleanTempFiles(),

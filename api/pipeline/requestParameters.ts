@@ -5,12 +5,16 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Parameters } from '../../shared/lib/validation/queryParser.ts';
 import type { Context } from '../context.ts';
 
+/** Returns a parameter of the path; empty if the route does not have it. */
+export const getPathParam = (ctx: Context, name: string): string =>
+  (ctx as unknown as { params: Record<string, string> }).params[name] ?? '';
+
 /**
  * Parses a uuid in the path. An invalid one gets the same code as an unknown one.
  * @throws ServiceError not_found
  */
 export function parseUuidParam(ctx: Context, name = 'uuid'): string {
-  const uuid = (ctx as unknown as { params: Record<string, string> }).params[name] ?? '';
+  const uuid = getPathParam(ctx, name);
   if (!isUuid(uuid)) throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
   return uuid.toLowerCase();
 }

@@ -74,6 +74,7 @@ const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'paym
 const STAFF_PATHS = [
   '/admin/',
   '/admin/incident/',
+  '/admin/tasks/',
   '/admin/runbooks/GenmeterModelOffline/',
   '/admin/accounts/',
   '/admin/accounts/?q=grace@example.com',

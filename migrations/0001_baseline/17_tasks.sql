@@ -15,8 +15,10 @@ CREATE TABLE tasks (
   last_error    text,
   created_at    timestamptz NOT NULL,
   UNIQUE (kind, key),
-  CHECK (run_at IS NOT NULL OR lease IS NULL)
+  CHECK (run_at IS NOT NULL OR (lease IS NULL AND attempts > 0))
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE tasks IS 'written in the transaction of its cause, deleted once it is done';
 CREATE INDEX tasks_run_at_idx ON tasks (kind, run_at);
 CREATE INDEX tasks_account_idx ON tasks (account_id);
+-- Those that fail or were given up, for staff and metrics.
+CREATE INDEX tasks_troubled_idx ON tasks (kind) WHERE attempts > 0;

@@ -18,7 +18,7 @@ export const STAFF_PERMISSIONS = {
   suspendAccounts: ['ops', 'admin'],
   /** Sign an account out everywhere, and revoke its API keys and applications. */
   revokeAccess: ['support', 'ops', 'admin'],
-  /** Requeue stuck generations, and change jobs on the queue board. */
+  /** Requeue stuck generations, run tasks again, and change jobs on the queue board. */
   manageQueues: ['ops', 'admin'],
 } as const satisfies Record<string, readonly StaffRole[]>;
 
@@ -60,6 +60,8 @@ export const AUDIT_ACTIONS = {
   'identity.remove': { target: 'account' },
   'key.revoke': { target: 'key' },
   'queue.change': { target: 'queue' },
+  'task.run': { target: 'task' },
+  'task.run_kind': { target: 'taskKind' },
   'topup.refund': { target: 'topup', amount: REFUNDED_CENTS },
 } as const satisfies Record<string, { target: string; amount?: AuditedAmount }>;
 export type AuditAction = keyof typeof AUDIT_ACTIONS;

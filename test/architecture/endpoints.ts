@@ -188,6 +188,11 @@ const OWN_ENDPOINTS = `
   POST   /admin/generations/:uuid/refund/          operator
   GET    /admin/generations/:uuid/requeue/         operator
   POST   /admin/generations/:uuid/requeue/         operator
+  GET    /admin/tasks/                             operator
+  GET    /admin/tasks/:id/run/                     operator
+  POST   /admin/tasks/:id/run/                     operator
+  GET    /admin/tasks/kinds/:kind/run/             operator
+  POST   /admin/tasks/kinds/:kind/run/             operator
   GET    /admin/approvals/:uuid/approve/            operator
   POST   /admin/approvals/:uuid/approve/            operator
   GET    /admin/approvals/:uuid/reject/             operator

@@ -187,7 +187,7 @@ describe('endpoint authorization', () => {
         }
         expect((await visitor.request(address)).status).to.equal(403);
         // Pages of a target do not exist for a random uuid or name; those of contract/staffConsole do.
-        const expected = !/:(uuid|alert)\b/.test(row.path) ? 200 : row.path.endsWith('/content/') ? 303 : 404;
+        const expected = !/:(uuid|alert|id|kind)\b/.test(row.path) ? 200 : row.path.endsWith('/content/') ? 303 : 404;
         expect((await createBrowserFor(staff).request(address)).status).to.equal(expected);
       });
     }

@@ -89,11 +89,11 @@ describe('the incident page', () => {
     await setAllModelsOnline(service);
   });
 
-  it('counts refunds that are not issued, failing webhooks and abandoned events, with their age', async () => {
+  it('counts refunds that are not issued, failing webhooks and tasks given up, with their age', async () => {
     const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customers[0]?.email]);
     await service.sql(
-      `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, attempts, last_error, next_attempt_at, created_at)
-       SELECT 'in_1', id, account_id, 3, 'no money', now(), now() - interval '3 hours' FROM subscriptions WHERE account_id = $1`,
+      `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at)
+       SELECT 'in_1', id, account_id, now() - interval '3 hours' FROM subscriptions WHERE account_id = $1`,
       [id],
     );
     await customers[0]?.request('POST', '/api/webhooks/create/', { body: { url: 'https://example.com/' } });
@@ -102,14 +102,17 @@ describe('the incident page', () => {
       [id],
     );
     await service.sql(
-      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at, abandoned_at)
-       VALUES ('evt_1', 'charge.refunded', 'ch_1', '{}', now() - interval '4 days', now(), now())`,
+      `INSERT INTO tasks (kind, key, account_id, run_at, attempts, last_error, created_at)
+       VALUES ('payment.event', 'evt_1', NULL, NULL, 20, 'no such charge', now() - interval '4 days'),
+              ('invoice.refund', 'in_1', $1, now() + interval '1 hour', 3, 'no money', now() - interval '3 hours')`,
+      [id],
     );
     const queues = await readSection('queues');
     for (const [label, age] of [
       ['Refunds owed', '3 h'],
       ['Failing webhook endpoints', '20 min'],
-      ['Abandoned payment events', '4 days'],
+      ['Tasks that fail', '3 h'],
+      ['Tasks given up', '4 days'],
     ])
       expect(queues).to.match(new RegExp(`<td>${label}</td><td class="number">1</td><td class="number">${age}</td>`));
     expect(await readSection('refunds'))
@@ -117,7 +120,7 @@ describe('the incident page', () => {
       .and.to.include('no money');
     expect(await readSection('queues', 'support')).to.not.include('/admin/reports/');
     await service.sql(`DELETE FROM owed_refunds WHERE invoice_id = 'in_1'`);
-    await service.sql(`DELETE FROM payment_events WHERE event_id = 'evt_1'`);
+    await service.sql(`DELETE FROM tasks WHERE key IN ('evt_1', 'in_1')`);
     await service.sql('UPDATE webhook_endpoints SET failing_since = NULL, next_delivery_at = NULL');
   });
 

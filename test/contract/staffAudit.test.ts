@@ -7,8 +7,11 @@ import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts'
 import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
-/** Fills the console with what a staff action needs. @returns the path of the action, and what is typed into its form. */
-type Fixture = () => Promise<{ action: string; typed?: Record<string, string>; page?: string }>;
+/**
+ * Fills the console with what a staff action needs. @returns the path of the action, what is typed into its form, and
+ * whether it affects no single account.
+ */
+type Fixture = () => Promise<{ action: string; typed?: Record<string, string>; page?: string; hasNoAccount?: boolean }>;
 
 /** Staff routes that change something. Those of gift codes, which have no account, are tested by contract/giftCodes. */
 const CHANGES = ALL_ROUTES.filter(({ served }) => served.permission !== undefined)
@@ -58,6 +61,16 @@ describe('the audit log', () => {
     return uuid as string;
   };
 
+  const addFailingTask = async () => {
+    const [{ id }] = await service.sql(
+      `INSERT INTO tasks (kind, key, account_id, run_at, attempts, created_at)
+       SELECT 'payout.transfer', gen_random_uuid(), id, now() + interval '1 hour', 1, now() FROM accounts WHERE email = $1
+       RETURNING id`,
+      [customer.email],
+    );
+    return id as number;
+  };
+
   const FIXTURES: Record<string, Fixture> = {
     'POST /admin/accounts/:uuid/adjust/': onAccount('adjust', { credits: '50', note: 'sorry' }),
     'POST /admin/approvals/:uuid/approve/': onApproval('approve'),
@@ -92,6 +105,11 @@ describe('the audit log', () => {
       await service.moveClockTo(new Date(service.now.getTime() + 180_000));
       return { action: `/admin/generations/${uuid}/requeue/` };
     },
+    'POST /admin/tasks/:id/run/': async () => ({ action: `/admin/tasks/${await addFailingTask()}/run/` }),
+    'POST /admin/tasks/kinds/:kind/run/': async () => {
+      await addFailingTask();
+      return { action: '/admin/tasks/kinds/payout.transfer/run/', hasNoAccount: true };
+    },
   };
 
   const countEntries = async (requestId: string) =>
@@ -110,7 +128,7 @@ describe('the audit log', () => {
     it(`has exactly one entry for ${name}, and none for its rejected form`, async () => {
       const fixture = FIXTURES[name];
       if (fixture === undefined) throw new Error(`${name} has no fixture: write one that performs it.`);
-      const { action, typed = {}, page } = await fixture();
+      const { action, typed = {}, page, hasNoAccount = false } = await fixture();
       const fields = { ...(await console.readForm(action, 'admin', page)), ...typed };
       const rejectedId = `rejected-${randomUUID()}`;
       const rejected = await console.send(
@@ -130,7 +148,7 @@ describe('the audit log', () => {
       const [{ id: accountId }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
       expect(entries[0]).to.deep.include({
         actor_account_id: actorId,
-        account_id: accountId,
+        account_id: hasNoAccount ? null : accountId,
         role: 'admin',
         command_user: null,
         reason: REASON,

@@ -64,9 +64,10 @@ describe('the staff console', () => {
         `UPDATE subscriptions s SET stripe_subscription_id = 'sub_1' FROM accounts a WHERE a.id = s.account_id AND a.uuid = $1`,
         [uuid],
       );
+      service.fabricated.add('what-waits-has-a-task');
       await service.sql(
-        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at)
-         SELECT 'in_1', s.id, s.account_id, now(), now() FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.uuid = $1`,
+        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at)
+         SELECT 'in_1', s.id, s.account_id, now() FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.uuid = $1`,
         [uuid],
       );
       for (const query of ['cus_1', 'sub_1', 'in_1']) await expectFound(query);
@@ -199,8 +200,8 @@ describe('the staff console', () => {
 
     it('lists refunds that are not completed as problems', async () => {
       await service.sql(
-        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at, last_error)
-         SELECT 'in_2', s.id, s.account_id, now(), now(), 'no money' FROM subscriptions s JOIN accounts a ON a.id = s.account_id
+        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at, last_error)
+         SELECT 'in_2', s.id, s.account_id, now(), 'no money' FROM subscriptions s JOIN accounts a ON a.id = s.account_id
           WHERE a.uuid = $1`,
         [uuid],
       );
@@ -208,16 +209,25 @@ describe('the staff console', () => {
       expect(text).to.include('refund in_2: owed. no money');
     });
 
-    it('lists unprocessed events of its customer only', async () => {
+    it('lists unprocessed events of its customer only, with the tasks that apply them', async () => {
       await service.sql(`UPDATE accounts SET stripe_customer_id = 'cus_7' WHERE uuid = $1`, [uuid]);
       await service.sql(
-        `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at, abandoned_at)
-         VALUES ('evt_own', 'charge.refunded', 'ch_1', '{"customer": "cus_7"}', now(), now() + interval '1 hour', NULL),
-                ('evt_abandoned', 'charge.refunded', 'ch_1', '{"customer": "cus_7"}', now(), now(), now()),
-                ('evt_other', 'charge.refunded', 'ch_2', '{"customer": "cus_77"}', now(), now() + interval '1 hour', NULL)`,
+        `INSERT INTO payment_events (event_id, type, object_id, payload, received_at)
+         VALUES ('evt_own', 'charge.refunded', 'ch_1', '{"customer": "cus_7"}', now()),
+                ('evt_abandoned', 'charge.refunded', 'ch_1', '{"customer": "cus_7"}', now()),
+                ('evt_other', 'charge.refunded', 'ch_2', '{"customer": "cus_77"}', now())`,
+      );
+      await service.sql(
+        `INSERT INTO tasks (kind, key, run_at, attempts, last_error, created_at)
+         SELECT 'payment.event', event_id, CASE event_id WHEN 'evt_abandoned' THEN NULL ELSE now() + interval '1 hour' END, 9,
+                'problem of ' || event_id, now() FROM payment_events`,
       );
       const { text } = await console.visit(`/admin/accounts/${uuid}/`);
-      expect(text).to.include('evt_own').and.to.include('evt_abandoned').and.to.not.include('evt_other');
+      expect(text)
+        .to.include('<h2 id="tasks">')
+        .and.to.include('problem of evt_own')
+        .and.to.include('problem of evt_abandoned')
+        .and.to.not.include('evt_other');
     });
 
     it('shows a requested deletion, and an erased account without its actions', async () => {

@@ -186,6 +186,7 @@ describe('the accessibility of pages', () => {
       '/admin/accounts/?q=missing@example.com',
       '/admin/audit/',
       '/admin/incident/',
+      '/admin/tasks/',
       '/admin/design/',
       ...['', 'ledger/', 'generations/', 'timeline/', ...ACTIONS.map((name) => `${name}/`)].map(
         (name) => `${account}${name}`,

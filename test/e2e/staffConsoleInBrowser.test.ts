@@ -134,6 +134,7 @@ describe('the staff console in a real browser without scripts', () => {
       `${account}generations/`,
       `${account}timeline/`,
       '/admin/incident/',
+      '/admin/tasks/',
       '/admin/design/',
       '/admin/accounts/?q=none@example.com',
       '/admin/audit/',

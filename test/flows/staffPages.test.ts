@@ -124,6 +124,7 @@ describe('staff pages', () => {
         'media',
         'maintenance',
         'notifications',
+        'tasks',
       ]);
     });
 

@@ -132,10 +132,16 @@ describe('sources of the reports for staff', () => {
 
   it('payment events are listed while they wait and after they were abandoned, without formulas in the file', async () => {
     await service.sql(
-      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at, attempts, last_error, abandoned_at)
-       VALUES ('evt_1', 'invoice.paid', 'in_1', '{}', now() - interval '3 hours', now() + interval '1 day', 4, '=HYPERLINK("x")', NULL),
-              ('evt_2', 'invoice.paid', 'in_2', '{}', now() - interval '5 days', now(), 12, 'no account', now()),
-              ('evt_3', 'invoice.paid', 'in_3', '{}', now() - interval '44 days', now(), 12, 'no account', now() - interval '40 days')`,
+      `INSERT INTO payment_events (event_id, type, object_id, payload, received_at)
+       VALUES ('evt_1', 'invoice.paid', 'in_1', '{}', now() - interval '3 hours'),
+              ('evt_2', 'invoice.paid', 'in_2', '{}', now() - interval '5 days'),
+              ('evt_3', 'invoice.paid', 'in_3', '{}', now() - interval '44 days')`,
+    );
+    await service.sql(
+      `INSERT INTO tasks (kind, key, run_at, attempts, last_error, created_at)
+       VALUES ('payment.event', 'evt_1', now() + interval '1 day', 4, '=HYPERLINK("x")', now() - interval '3 hours'),
+              ('payment.event', 'evt_2', NULL, 12, 'no account', now() - interval '5 days'),
+              ('payment.event', 'evt_3', NULL, 12, 'no account', now() - interval '44 days')`,
     );
     const types = await readCsv('payment-events', 'types');
     expect(types[0]).to.include({ type: 'invoice.paid', pending: 1, abandoned: 1, abandoned_previous: 1 });
@@ -145,6 +151,7 @@ describe('sources of the reports for staff', () => {
     const abandoned = await readCsv('payment-events', 'abandoned');
     expect(abandoned.map(({ event }) => event)).to.deep.equal(['evt_2']);
     await service.sql('DELETE FROM payment_events');
+    await service.sql(`DELETE FROM tasks WHERE kind = 'payment.event'`);
   });
 
   it('affiliates are listed for review by the rules that the page states', async () => {

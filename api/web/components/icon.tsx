@@ -24,6 +24,7 @@ import log from 'lucide-static/dist/esm/icons/scroll-text.mjs';
 import settings from 'lucide-static/dist/esm/icons/settings.mjs';
 import incident from 'lucide-static/dist/esm/icons/siren.mjs';
 import warning from 'lucide-static/dist/esm/icons/triangle-alert.mjs';
+import task from 'lucide-static/dist/esm/icons/repeat.mjs';
 import users from 'lucide-static/dist/esm/icons/users.mjs';
 import webhook from 'lucide-static/dist/esm/icons/webhook.mjs';
 
@@ -52,6 +53,7 @@ const ICONS = {
   report,
   settings,
   signOut,
+  task,
   users,
   warning,
   webhook,

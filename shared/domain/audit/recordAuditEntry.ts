@@ -25,7 +25,7 @@ export interface AuditRecord {
   action: AuditAction;
   /** The affected account; null if the action affects no single one. */
   accountId: number | null;
-  /** UUID of the target, or the name of a queue. */
+  /** UUID of the target, the name of a queue or kind of tasks, or the kind and key of a task. */
   targetId: string;
   before?: Record<string, unknown>;
   after?: Record<string, unknown>;

@@ -16,6 +16,7 @@ import { listIdentities } from '../signIn/identities.ts';
 import { type ActiveWebSession, listActiveSessions } from '../signIn/sessions.ts';
 import { type AffiliateOverview, getAffiliateOverview } from '../affiliates/overview.ts';
 import { listRecentInvoices } from '../billing/invoices.ts';
+import { APPLY_PAYMENT_EVENT } from '../billing/paymentEvents.ts';
 import { type ListedTopup, listRecentTopups } from '../billing/topups.ts';
 import { type AppliedPlan, listAppliedPlans } from '../billing/planHistory.ts';
 import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
@@ -48,6 +49,7 @@ export interface AccountOverview {
   topupRefunds: TopupRefund[];
   owedRefunds: OwedRefund[];
   events: UnprocessedEvent[];
+  /** Tasks of the account, and those that apply its events. */
   tasks: ListedTask[];
   issues: string[];
   keys: ApiKey[];
@@ -70,7 +72,7 @@ export async function findAccountForStaff(uuid: string): Promise<Account> {
 /** Reads what staff see of an account: its state, and the latest rows of each list. */
 export async function readAccountOverview(account: Account): Promise<AccountOverview> {
   const { id } = account;
-  const [plan, subscriptions, ledger, generations, topups, topupRefunds, owedRefunds, events, tasks, issues] =
+  const [plan, subscriptions, ledger, generations, topups, topupRefunds, owedRefunds, events, issues] =
     await Promise.all([
       getSubscriptionOverview(account),
       Subscription.query().where({ account_id: id }).orderBy('id', 'desc').limit(ROWS_SHOWN),
@@ -80,19 +82,21 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
       listTopupRefunds(id),
       OwedRefund.query().where({ account_id: id }).orderBy('created_at', 'desc').limit(ROWS_SHOWN),
       listUnprocessedEvents(account),
-      listAccountTasks(id, ROWS_SHOWN),
       listPaymentIssues(account),
     ]);
-  const [keys, sessions, applications, identities, affiliate, invoices, deletion, planHistory] = await Promise.all([
-    listActiveApiKeys(id),
-    listActiveSessions(id, ''),
-    listConnectedApplications(id),
-    listIdentities(id),
-    account.is_affiliate ? getAffiliateOverview(id) : null,
-    listRecentInvoices(id, ROWS_SHOWN),
-    findRequestedDeletion(id),
-    listAppliedPlans(id),
-  ]);
+  const eventIds = events.map(({ event_id: eventId }) => eventId);
+  const [tasks, keys, sessions, applications, identities, affiliate, invoices, deletion, planHistory] =
+    await Promise.all([
+      listAccountTasks(id, APPLY_PAYMENT_EVENT, eventIds, ROWS_SHOWN),
+      listActiveApiKeys(id),
+      listActiveSessions(id, ''),
+      listConnectedApplications(id),
+      listIdentities(id),
+      account.is_affiliate ? getAffiliateOverview(id) : null,
+      listRecentInvoices(id, ROWS_SHOWN),
+      findRequestedDeletion(id),
+      listAppliedPlans(id),
+    ]);
   const [keyLimits, applicationLimits] = await Promise.all([listKeyLimits(keys), listApplicationLimits(id)]);
   return {
     account,

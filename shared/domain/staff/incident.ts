@@ -6,8 +6,12 @@ import { GENERATION_DEADLINE_MS, PROBE_STALE_MS } from '../../spec/limits.ts';
 import { getQueueDepths, type QueueDepth } from '../../queues/depth.ts';
 import { UpstreamHealth } from '../../tables/UpstreamHealth.ts';
 import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
+import { REFUND_INVOICE } from '../billing/invoiceRefunds.ts';
+import { REFUND_TOPUP } from '../billing/issueTopupRefunds.ts';
 import { type Backlog, readBacklog } from '../platform/backlogMetrics.ts';
 import { UPSTREAM_NAME } from '../reports/sums.ts';
+import { ALL_TASK_KINDS } from '../privacy/taskKinds.ts';
+import { countTasks, isOverdue, type TaskCount } from '../tasks/listTasks.ts';
 
 /** Generations that ended within this time count as what fails now, as in the alert of failing generations. */
 export const INCIDENT_WINDOW_MS = 15 * MINUTE_MS;
@@ -74,6 +78,8 @@ export interface Incident {
   refunds: OpenRefund[];
   backlog: Backlog[];
   trouble: Trouble[];
+  /** Kinds with tasks that should have run. */
+  overdueTasks: TaskCount[];
   /** Null while Redis is unavailable. */
   queues: QueueDepth[] | null;
 }
@@ -123,12 +129,16 @@ const FIND_LAST_SUCCESS = prepared(
      FROM generation_hours WHERE hour >= :oldest AND succeeded > 0 GROUP BY 1, 2`,
 );
 
+/** A refund that is owed has the error of its task. */
 const OPEN_REFUNDS = `(
-     SELECT account_id, 'invoice ' || invoice_id AS of_payment, status, last_error, created_at
-       FROM owed_refunds WHERE status IN ('owed', 'rejected')
+     SELECT r.account_id, 'invoice ' || r.invoice_id AS of_payment, r.status, coalesce(r.last_error, t.last_error) AS last_error,
+            r.created_at
+       FROM owed_refunds r LEFT JOIN tasks t ON t.kind = '${REFUND_INVOICE.name}' AND t.key = r.invoice_id
+      WHERE r.status IN ('owed', 'rejected')
       UNION ALL
-     SELECT account_id, 'top-up ' || topup_uuid, status, last_error, created_at
-       FROM topup_refunds WHERE status IN ('owed', 'rejected')) refunds`;
+     SELECT r.account_id, 'top-up ' || r.topup_uuid, r.status, coalesce(r.last_error, t.last_error), r.created_at
+       FROM topup_refunds r LEFT JOIN tasks t ON t.kind = '${REFUND_TOPUP.name}' AND t.key = cast(r.topup_uuid AS text)
+      WHERE r.status IN ('owed', 'rejected')) refunds`;
 
 /** Each count is of a partial index, or of a table with few rows. An endpoint that fails has a delivery that is due. */
 const COUNT_TROUBLE = prepared(
@@ -140,7 +150,7 @@ const COUNT_TROUBLE = prepared(
     UNION ALL
    SELECT 'failing_tasks', cast(count(*) AS int), min(created_at) FROM tasks WHERE attempts > 0 AND run_at IS NOT NULL
     UNION ALL
-   SELECT 'given_up_tasks', cast(count(*) AS int), min(created_at) FROM tasks WHERE run_at IS NULL`,
+   SELECT 'given_up_tasks', cast(count(*) AS int), min(created_at) FROM tasks WHERE attempts > 0 AND run_at IS NULL`,
 );
 
 const LIST_OPEN_REFUNDS = prepared(
@@ -160,7 +170,7 @@ export async function readIncident(): Promise<Incident> {
     otherReason: OTHER_REASON,
     canceledReason: CANCELED_REASON,
   };
-  const [health, sums, hours, customers, refunds, backlog, trouble, queues] = await Promise.all([
+  const [health, sums, hours, customers, refunds, backlog, trouble, tasks, queues] = await Promise.all([
     UpstreamHealth.query().orderBy(['model', 'position']),
     runStatement<RecentSum>(SUM_RECENT, window),
     runStatement<{ model: string; upstream: string; hour: Date }>(FIND_LAST_SUCCESS, {
@@ -170,6 +180,7 @@ export async function readIncident(): Promise<Incident> {
     runStatement<OpenRefund>(LIST_OPEN_REFUNDS, {}),
     readBacklog(),
     runStatement<Trouble>(COUNT_TROUBLE, {}),
+    countTasks(ALL_TASK_KINDS),
     // The page must also work while Redis is unavailable.
     getQueueDepths().catch(() => null),
   ]);
@@ -190,7 +201,15 @@ export async function readIncident(): Promise<Incident> {
       succeeded_hour: hourByKey.get(key) ?? null,
     };
   });
-  return { upstreams: upstreams.toSorted((a, b) => rank(b) - rank(a)), customers, refunds, backlog, trouble, queues };
+  return {
+    upstreams: upstreams.toSorted((a, b) => rank(b) - rank(a)),
+    customers,
+    refunds,
+    backlog,
+    trouble,
+    overdueTasks: tasks.filter(({ oldest }) => isOverdue(oldest)),
+    queues,
+  };
 }
 
 const buildKey = ({ model, upstream }: { model: string; upstream: string }) => `${model} ${upstream}`;

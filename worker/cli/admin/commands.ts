@@ -76,6 +76,24 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     isMutating: true,
     load: async () => (await import('./commands/stuckGenerations.ts')).requeueStuckGenerations,
   },
+  tasks: {
+    summary: 'List tasks that fail or were given up',
+    args: '[kind]',
+    details: 'Of all kinds, or of one such as payment.event, with the last error. Changes nothing.',
+    options: { '--limit <count>': 'largest number of tasks (default: 50)' },
+    isMutating: false,
+    load: async () => (await import('./commands/tasks.ts')).listTasks,
+  },
+  'run-tasks': {
+    summary: 'Run tasks that fail or were given up now',
+    args: '<kind> [key]',
+    details:
+      'All tasks of the kind, or the one of a key. Tasks that a worker runs are left alone. Those that fail again are\n' +
+      'repeated or given up as before.',
+    options: REASON_OPTION,
+    isMutating: true,
+    load: async () => (await import('./commands/tasks.ts')).runTasks,
+  },
   'refund-generation': {
     summary: 'Refund a generation that succeeded',
     args: '<uuid>',

@@ -1,6 +1,7 @@
 import { getModelsWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
 import { getStaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
 import { listPendingApprovals } from '../../../../shared/domain/staff/approvals.ts';
+import { ALL_TASK_KINDS } from '../../../../shared/domain/privacy/taskKinds.ts';
 import { countTasks } from '../../../../shared/domain/tasks/listTasks.ts';
 import { getQueueDepths } from '../../../../shared/queues/depth.ts';
 import type { Context } from '../../../context.ts';
@@ -11,7 +12,7 @@ export async function staffPage(ctx: Context): Promise<void> {
   const [metrics, models, tasks, approvals, queues] = await Promise.all([
     getStaffMetrics(),
     getModelsWithStatus(),
-    countTasks(),
+    countTasks(ALL_TASK_KINDS),
     listPendingApprovals(),
     // The page must also work while Redis is unavailable.
     getQueueDepths().catch(() => null),

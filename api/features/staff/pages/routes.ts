@@ -5,6 +5,7 @@ import { showAccountTimeline } from './account/timeline.tsx';
 import * as accountActions from './actions/accountActions.tsx';
 import * as creditActions from './actions/creditActions.tsx';
 import * as generationActions from './actions/generationActions.tsx';
+import * as taskActions from './actions/taskActions.tsx';
 import { showAuditLog } from './audit.tsx';
 import { staffPage } from './dashboard.ts';
 import * as staffGeneration from './generation.tsx';
@@ -13,6 +14,7 @@ import { showIncident } from './incident/handler.ts';
 import { queueBoard } from './queueBoard.ts';
 import * as reports from './reports/handler.ts';
 import { showRunbook, showRunbooks } from './runbook.tsx';
+import { showTasks } from './tasks/handler.tsx';
 
 /** Pages and scripts of the staff console, each with the permission that it requires. */
 // biome-ignore format: aligned columns.
@@ -52,6 +54,11 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['POST',    '/admin/generations/:uuid/refund/',                'page', 'session', 'account',   'form', generationActions.refund.submit, { permission: 'refundGenerations' }],
   ['GET',     '/admin/generations/:uuid/requeue/',               'page', 'session', 'account',   'none', generationActions.requeue.show, { permission: 'manageQueues' }],
   ['POST',    '/admin/generations/:uuid/requeue/',               'page', 'session', 'account',   'form', generationActions.requeue.submit, { permission: 'manageQueues' }],
+  ['GET',     '/admin/tasks/',                                   'page', 'session', 'account',   'none', showTasks, { permission: 'viewAccounts' }],
+  ['GET',     '/admin/tasks/:id/run/',                           'page', 'session', 'account',   'none', taskActions.runTask.show, { permission: 'manageQueues' }],
+  ['POST',    '/admin/tasks/:id/run/',                           'page', 'session', 'account',   'form', taskActions.runTask.submit, { permission: 'manageQueues' }],
+  ['GET',     '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'none', taskActions.runTasks.show, { permission: 'manageQueues' }],
+  ['POST',    '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'form', taskActions.runTasks.submit, { permission: 'manageQueues' }],
   ['GET',     '/admin/audit/',                                   'page', 'session', 'account',   'none', showAuditLog, { permission: 'viewAuditLog' }],
   ['GET',     '/admin/reports/',                                 'page', 'session', 'account',   'none', reports.showReports, { permission: 'viewReports' }],
   ['GET',     '/admin/reports/failures/',                        'page', 'session', 'account',   'none', reports.showFailureReport, { permission: 'viewReports' }],

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { isOverdue, type TaskCount } from '../../../../shared/domain/tasks/listTasks.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
 import { sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
@@ -15,6 +16,13 @@ const ROW = /^\| \[(\w+)\]\(\1\.md\)/gm;
 /** Link to the runbook of an alert. */
 export function RunbookLink({ alert }: { alert: string }): VNode {
   return <a href={`${RUNBOOKS_PATH}${alert}/`}>{toWords(alert)}</a>;
+}
+
+/** Returns the alert that the tasks of a kind are a reason for; null if there is none. */
+export function chooseTaskAlert({ oldest, failing, given_up: givenUp }: TaskCount): string | null {
+  if (isOverdue(oldest)) return 'GenmeterTasksOverdue';
+  if (givenUp > 0) return 'GenmeterTaskGivenUp';
+  return failing > 0 ? 'GenmeterTasksFailing' : null;
 }
 
 /** Splits the name of an alert: GenmeterModelOffline is Model offline. */

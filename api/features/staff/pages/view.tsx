@@ -9,6 +9,7 @@ import { BarChart, HorizontalBarChart } from '../../../web/components/charts.tsx
 import { Table } from '../../../web/components/table.tsx';
 import type { ListedApproval } from '../../../../shared/domain/staff/approvals.ts';
 import { ApprovalTable } from './approvalTable.tsx';
+import { TASKS_PATH } from './actions/taskActions.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
 
 interface StaffPageProps {
@@ -179,6 +180,9 @@ function TasksCard({ tasks }: Pick<StaffPageProps, 'tasks'>): VNode | null {
   return (
     <section class="card">
       <h2>Failing tasks</h2>
+      <p>
+        <a href={TASKS_PATH}>Errors and actions</a>
+      </p>
       <Table
         label="Failing tasks by kind"
         columns={['Kind', 'Failing', 'Given up']}

@@ -18,6 +18,7 @@ import { AccessSection, AffiliateSection } from './access.tsx';
 import { GenerationTable, LedgerTable } from './history.tsx';
 import { PaymentSection } from './payments.tsx';
 import { CreditsSection, PlanSection, ProfileSection } from './profile.tsx';
+import { TaskTable } from '../tasks/table.tsx';
 import { SummarySection } from './summary.tsx';
 
 /** Rows on the account page. */
@@ -50,7 +51,7 @@ export async function showAccount(ctx: Context): Promise<void> {
     mayViewAuditLog ? listAuditEntries({ accountId: account.id, limit: AUDIT_ENTRIES_SHOWN }) : undefined,
   ]);
   const path = getAccountPath(account);
-  const { affiliate, issues } = overview;
+  const { affiliate, issues, tasks } = overview;
   const sections: [string, string][] = [
     ['credits', 'Credits'],
     ['profile', 'Profile'],
@@ -58,6 +59,7 @@ export async function showAccount(ctx: Context): Promise<void> {
     ['ledger', 'Ledger'],
     ['generations', 'Generations'],
     ['payments', 'Payments'],
+    ...(tasks.length === 0 ? [] : ([['tasks', 'Tasks']] as [string, string][])),
     ['access', 'Access'],
     ...(affiliate === null ? [] : ([['affiliate', 'Affiliate']] as [string, string][])),
     ...(audit === undefined ? [] : ([['audit', 'Audit log']] as [string, string][])),
@@ -101,6 +103,11 @@ export async function showAccount(ctx: Context): Promise<void> {
         </p>
       </Section>
       <PaymentSection overview={overview} ctx={ctx} />
+      {tasks.length === 0 ? null : (
+        <Section id="tasks" title="Tasks">
+          <TaskTable ctx={ctx} label="Tasks" tasks={tasks} isOfOneAccount />
+        </Section>
+      )}
       <AccessSection overview={overview} ctx={ctx} />
       <AffiliateSection overview={overview} ctx={ctx} />
       {audit === undefined ? null : (

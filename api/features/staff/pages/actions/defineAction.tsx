@@ -8,7 +8,7 @@ import { getForm } from '../../../../pipeline/body.ts';
 import { CSRF_FIELD } from '../../../../pipeline/csrf.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
-import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import { getPathParam, parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { type Confirmation, ConfirmationForm } from '../../../../web/components/accountAction.tsx';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
@@ -31,12 +31,14 @@ export interface ActionInput {
   form: URLSearchParams;
 }
 
-/** An action of staff on one target, which has a uuid in the path. */
+/** An action of staff on one target, which the path names. */
 export interface StaffAction<Target> {
   /** The page in the navigation to which the target belongs, and the name of the page to return to. Default: an account. */
   area?: { current: StaffEntry['path']; returnTo: string };
+  /** Parameter of the path that names the target. Default: `uuid`, which must be one. */
+  parameter?: string;
   /** @throws ServiceError not_found */
-  find: (uuid: string) => Promise<Target>;
+  find: (name: string) => Promise<Target> | Target;
   describe: (target: Target) => ActionDescription;
   /** Fields besides the reason, with the values that were typed. */
   renderFields?: (form: URLSearchParams) => VNode;
@@ -58,11 +60,11 @@ const ACCOUNTS_AREA = { current: '/admin/accounts/', returnTo: 'the account' } a
 export function defineAction<Target>(action: StaffAction<Target>): { show: Handler; submit: Handler } {
   return {
     show: async (ctx) => {
-      const target = await action.find(parseUuidParam(ctx));
+      const target = await findTarget(ctx, action);
       await sendActionPage(ctx, action, target, { form: new URLSearchParams() });
     },
     submit: async (ctx) => {
-      const target = await action.find(parseUuidParam(ctx));
+      const target = await findTarget(ctx, action);
       const form = getForm(ctx);
       try {
         const actor = requireActor(ctx, parseReason(form));
@@ -75,6 +77,10 @@ export function defineAction<Target>(action: StaffAction<Target>): { show: Handl
       }
     },
   };
+}
+
+async function findTarget<Target>(ctx: Context, { parameter, find }: StaffAction<Target>): Promise<Target> {
+  return find(parameter === undefined ? parseUuidParam(ctx) : getPathParam(ctx, parameter));
 }
 
 async function sendActionPage<Target>(

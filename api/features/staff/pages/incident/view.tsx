@@ -18,8 +18,9 @@ import { Icon } from '../../../../web/components/icon.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { getGenerationPath } from '../actions/generationActions.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
+import { TASKS_PATH } from '../actions/taskActions.tsx';
 import { QUEUE_BOARD_PATH } from '../queueBoard.ts';
-import { formatFigure } from '../reports/format.ts';
+import { formatAge, formatFigure } from '../reports/format.ts';
 import { REPORTS_PATH } from '../reports/navigation.tsx';
 import { INCIDENT_PATH, RunbookLink } from '../runbook.tsx';
 import { Section } from '../sections.tsx';
@@ -209,12 +210,21 @@ const SOURCES: Record<Incident['backlog'][number]['source'] | Incident['trouble'
     link: ['#refunds', 'Refunds', 'viewAccounts'],
   },
   failing_webhooks: { label: 'Failing webhook endpoints', alert: 'GenmeterWebhooksFailing' },
-  failing_tasks: { label: 'Tasks that failed once or more', alert: 'GenmeterTasksFailing' },
-  given_up_tasks: { label: 'Tasks given up', alert: 'GenmeterTaskGivenUp' },
+  failing_tasks: {
+    label: 'Tasks that fail',
+    alert: 'GenmeterTasksFailing',
+    link: [TASKS_PATH, 'Tasks', 'viewAccounts'],
+  },
+  given_up_tasks: {
+    label: 'Tasks given up',
+    alert: 'GenmeterTaskGivenUp',
+    link: [TASKS_PATH, 'Tasks', 'viewAccounts'],
+  },
 };
 
 /** Rows and jobs that wait, with the age of the oldest. */
-function BacklogTable({ ctx, incident: { backlog, trouble, queues } }: { ctx: Context; incident: Incident }): VNode {
+function BacklogTable({ ctx, incident }: { ctx: Context; incident: Incident }): VNode {
+  const { backlog, trouble, overdueTasks, queues } = incident;
   const sums = [...backlog, ...trouble].filter(({ rows }) => rows > 0);
   const busy = (queues ?? []).filter(({ counts, isPaused }) => counts.waiting > 0 || counts.failed > 0 || isPaused);
   const rows: ComponentChildren[][] = [
@@ -228,6 +238,13 @@ function BacklogTable({ ctx, incident: { backlog, trouble, queues } }: { ctx: Co
         alert === undefined ? '' : <RunbookLink alert={alert} />,
       ];
     }),
+    ...overdueTasks.map(({ kind, due, oldest }) => [
+      `Tasks ${kind} that are due`,
+      formatNumber(due),
+      formatAge(oldest),
+      <Links ctx={ctx} links={[[`${TASKS_PATH}?kind=${kind}`, 'Tasks', 'viewAccounts']]} />,
+      <RunbookLink alert="GenmeterTasksOverdue" />,
+    ]),
     ...busy.map(({ queue, counts, oldestSeconds, isPaused }) => [
       <>
         Queue {queue} {isPaused ? <span class="tag warn">paused</span> : null}
@@ -248,11 +265,6 @@ function BacklogTable({ ctx, incident: { backlog, trouble, queues } }: { ctx: Co
       rows={rows}
     />
   );
-}
-
-function formatAge(oldest: Date | null): string {
-  if (oldest === null) return '';
-  return formatFigure(Math.max(0, Math.round((now().getTime() - oldest.getTime()) / 1_000)), 'seconds');
 }
 
 function RefundTable({ refunds }: { refunds: OpenRefund[] }): VNode {

@@ -1,3 +1,4 @@
+import { now } from '../../../../../shared/lib/clock.ts';
 import type { Amount, Unit } from '../../../../../shared/domain/reports/report.ts';
 import { formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 
@@ -14,6 +15,12 @@ export function formatFigure(value: number | null, unit: Unit): string {
     case 'seconds':
       return formatSeconds(value);
   }
+}
+
+/** Formats the time since a moment; empty if there is none. */
+export function formatAge(since: Date | null): string {
+  if (since === null) return '';
+  return formatFigure(Math.max(0, Math.round((now().getTime() - since.getTime()) / 1_000)), 'seconds');
 }
 
 /** Describes the change since the previous period: ↑ 25 %. Shares change by percentage points. Empty without a change. */

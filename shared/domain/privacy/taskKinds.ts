@@ -1,0 +1,5 @@
+import { TASK_KINDS } from '../features.ts';
+import { DELETE_ACCOUNT } from './deletionSweep.ts';
+
+/** All kinds of tasks. The deletion of an account needs the features of all subjects, and is in none. */
+export const ALL_TASK_KINDS = [...TASK_KINDS, DELETE_ACCOUNT];
