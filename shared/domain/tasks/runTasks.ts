@@ -129,10 +129,9 @@ async function runOneByOne(kind: TaskKind, tasks: readonly Task[]): Promise<bool
 }
 
 async function postponeTask(kind: TaskKind, task: Task, { runAt, reason }: Postponement): Promise<void> {
-  const attempts = reason === undefined ? 0 : task.attempts + 1;
-  await writeEnd(task, { runAt, attempts, reason: reason ?? null });
+  await writeEnd(task, { runAt, attempts: 0, reason: reason ?? null });
   const { key, accountId } = task;
-  if (reason !== undefined) logger.info({ kind: kind.name, key, accountId, attempts, reason }, 'task postponed');
+  if (reason !== undefined) logger.info({ kind: kind.name, key, accountId, reason }, 'task postponed');
 }
 
 async function recordFailure(kind: TaskKind, task: Task, err: unknown): Promise<'failed' | 'given_up'> {

@@ -13,9 +13,10 @@ export interface Task {
   lease: string;
 }
 
-/** The end of a run that leaves the task. With a reason the run counts as failed; without one its failures are forgotten. */
+/** The end of a run that leaves the task, and was not a failure: earlier failures no longer count. */
 export interface Postponement {
   runAt: Date;
+  /** Names what it waits for, in `last_error`. */
   reason?: string;
 }
 
