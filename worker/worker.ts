@@ -4,6 +4,7 @@ import { reportMargins } from '../shared/domain/catalog/margins.ts';
 import { measureBacklog } from '../shared/domain/platform/backlogMetrics.ts';
 import { checkModelHealthIfOverdue } from '../shared/domain/generations/execution/healthCheck.ts';
 import { measureModels } from '../shared/domain/generations/execution/modelHealth.ts';
+import { ALL_TASK_KINDS } from '../shared/domain/privacy/taskKinds.ts';
 import { waitForInFlight, startDraining, resetDraining, trackInFlight } from '../shared/lib/drain.ts';
 import { failExpired } from '../shared/domain/generations/execution/sweep.ts';
 import { verifyMediaStore } from '../shared/gateways/media/storeOutput.ts';
@@ -69,7 +70,8 @@ export async function startWorker(): Promise<WorkerHandle> {
 
   await openQueues();
   await syncJobSchedulers().catch(logWarning('job schedules not synced; will retry'));
-  if (isMetricsEnabled()) await measureBacklog(measureModels).catch(logWarning('backlog not measured; will retry'));
+  if (isMetricsEnabled())
+    await measureBacklog(ALL_TASK_KINDS, measureModels).catch(logWarning('backlog not measured; will retry'));
   const maintenanceTimer = setInterval(() => void runMaintenance(), MAINTENANCE_INTERVAL_MS);
   // Probes now and not at the next scheduled run: no generation can be created before the first probe.
   const probes = processors['models.healthCheck']({});
@@ -147,7 +149,7 @@ async function runMaintenance(): Promise<void> {
     checkModelHealthIfOverdue().catch(logWarning('models not probed; will retry')),
     failExpired().catch(logWarning('expired generations not failed; will retry')),
     isMetricsEnabled()
-      ? measureBacklog(measureModels).catch(logWarning('backlog not measured; will retry'))
+      ? measureBacklog(ALL_TASK_KINDS, measureModels).catch(logWarning('backlog not measured; will retry'))
       : undefined,
   ]);
 }

@@ -81,15 +81,9 @@ export const paymentEventLag = new Histogram({
   registers: [metricsRegistry],
 });
 
-export const paymentEventsAbandoned = new Counter({
-  name: 'genmeter_payment_events_abandoned_total',
-  help: 'Payment events that this process abandoned after three days of failed attempts.',
-  registers: [metricsRegistry],
-});
-
-export const emailAttempts = new Counter({
-  name: 'genmeter_emails_total',
-  help: 'Attempts of this process to send an e-mail message. outcome: sent, retried, failed, or dropped if it is not wanted.',
+export const emailsEnded = new Counter({
+  name: 'genmeter_emails_ended_total',
+  help: 'E-mail messages that this process has ended. outcome: sent, or failed (rejected by the mail server, or not sent in time).',
   labelNames: ['outcome'],
   registers: [metricsRegistry],
 });
@@ -130,6 +124,20 @@ export const taskDuration = new Histogram({
   registers: [metricsRegistry],
 });
 
+export const taskCount = new Gauge({
+  name: 'genmeter_tasks',
+  help: 'Tasks of each kind. state: due, failing (its last run failed, and it will be repeated) or given_up. The same in every worker.',
+  labelNames: ['kind', 'state'],
+  registers: [metricsRegistry],
+});
+
+export const taskOldestSeconds = new Gauge({
+  name: 'genmeter_tasks_oldest_seconds',
+  help: 'Seconds since the oldest task of each kind that is due became so; 0 if none is due. The same in every worker.',
+  labelNames: ['kind'],
+  registers: [metricsRegistry],
+});
+
 export const queueJobs = new Gauge({
   name: 'genmeter_queue_jobs',
   help: 'Jobs in each queue. state: waiting, delayed, active or failed. The same in every worker.',
@@ -146,7 +154,7 @@ export const queueOldestJobSeconds = new Gauge({
 
 export const backlogRows = new Gauge({
   name: 'genmeter_backlog',
-  help: 'Rows that wait for the workers (generations, payment_events, outbox_events, and webhook_endpoints with a delivery due), and commits that wait for a synchronous standby (commits). The same in every worker.',
+  help: 'Rows that wait for the workers (generations, and webhook_endpoints with a delivery due), and commits that wait for a synchronous standby (commits). The same in every worker.',
   labelNames: ['of'],
   registers: [metricsRegistry],
 });
@@ -160,7 +168,7 @@ export const backlogOldestSeconds = new Gauge({
 
 export const backlogLastSuccess = new Gauge({
   name: 'genmeter_backlog_last_success_timestamp_seconds',
-  help: 'Time at which this worker last counted the queues (of: queues) and the rows (of: rows), and read the status of the models (of: models), in seconds since 1970.',
+  help: 'Time at which this worker last counted the queues (of: queues), the rows (of: rows) and the tasks (of: tasks), and read the status of the models (of: models), in seconds since 1970.',
   labelNames: ['of'],
   registers: [metricsRegistry],
 });

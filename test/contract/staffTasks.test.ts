@@ -14,6 +14,12 @@ interface StoredTask {
   attempts: number;
 }
 
+const readSection = (text: string, id: string) => (text.split(`id="${id}"`)[1] ?? '').split('</section>')[0] ?? '';
+const readRow = (text: string, kind: string) =>
+  readSection(text, 'kinds')
+    .split('<tr>')
+    .find((row) => row.includes(`>${kind}</a>`)) ?? '';
+
 describe('the tasks page of staff', () => {
   const console = new StaffConsole();
   let service: TestService;
@@ -54,12 +60,6 @@ describe('the tasks page of staff', () => {
   };
   const readEntries = () => service.sql(`SELECT * FROM audit_entries WHERE action LIKE 'task.%' ORDER BY number`);
   const countEntries = async () => (await readEntries()).length;
-  const readSection = (text: string, id: string) => (text.split(`id="${id}"`)[1] ?? '').split('</section>')[0] ?? '';
-  const readRow = (text: string, kind: string) =>
-    readSection(text, 'kinds')
-      .split('<tr>')
-      .find((row) => row.includes(`>${kind}</a>`)) ?? '';
-
   it('counts tasks by kind, with the age of the oldest that is due, also of kinds without tasks', async () => {
     await addTask('email.send', '1', { run_at: `now() - interval '20 minutes'`, attempts: '0' });
     await addTask('email.send', '2', { run_at: `now() - interval '1 minute'` });

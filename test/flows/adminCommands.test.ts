@@ -32,6 +32,8 @@ describe('npm run admin', () => {
       'revoke-gift-code',
       'list-stuck-generations',
       'requeue-generations',
+      'list-tasks',
+      'run-tasks',
       'refund-generation',
       'revoke-key',
       'revoke-access',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { runAdminInProcess } from '../harness/adminCommand.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-describe('tasks and run-tasks', () => {
+describe('list-tasks and run-tasks', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ workers: 0, spawn: 'all' });
@@ -21,12 +21,12 @@ describe('tasks and run-tasks', () => {
     (await service.sql('SELECT key FROM tasks WHERE run_at <= now() ORDER BY key')).map(({ key }) => key);
 
   it('list tasks that fail or were given up, of all kinds or of one', async () => {
-    const { status, out } = await admin('tasks');
+    const { status, out } = await admin('list-tasks');
     expect(status).to.equal(0);
     expect(out).to.include('no such customer').and.to.include('given up').and.to.include('running');
     expect(out).to.not.include('waits');
-    expect((await admin('tasks', 'payout.transfer')).out).to.include('No task fails');
-    expect((await admin('tasks', 'missing')).status).to.equal(2);
+    expect((await admin('list-tasks', 'payout.transfer')).out).to.include('No task fails');
+    expect((await admin('list-tasks', 'missing')).status).to.equal(2);
   });
 
   it('change nothing without --apply', async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { emailsEnded } from '../../shared/lib/metrics.ts';
 import { EMAIL_KINDS } from '../../shared/spec/events.ts';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -11,6 +12,13 @@ import { readTasks, sendEmails } from '../harness/tasks.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+
+/** Reads the metric of messages that have ended in this process. */
+async function countEnded(): Promise<{ sent: number; failed: number }> {
+  const { values } = await emailsEnded.get();
+  const count = (name: string) => values.find(({ labels }) => labels['outcome'] === name)?.value ?? 0;
+  return { sent: count('sent'), failed: count('failed') };
+}
 
 describe('e-mail messages', () => {
   let mail: MailService;
@@ -127,12 +135,14 @@ describe('e-mail messages', () => {
       const other = await service.createCustomer(null);
       await queueEmail(service, other, 'credits_low');
       smtp.faultsByRecipient.set(customer.email, fault);
+      const ended = await countEnded();
       await sendEmails();
       const row = await readEmail(service, rejected);
       expect(row.status).to.equal('failed');
       expect(await tasks()).to.deep.equal([]);
       expect(row.last_error).to.match(/55[04]$/);
       expect(smtp.findMessages(other.email)).to.have.length(1);
+      expect(await countEnded()).to.deep.equal({ sent: ended.sent + 1, failed: ended.failed + 1 });
       await passTime(DAY_MS);
       await sendEmails();
       expect(smtp.attempts.filter((address) => address === customer.email)).to.have.length(1);

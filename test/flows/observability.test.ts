@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { Queue } from 'bullmq';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
@@ -49,6 +50,16 @@ describe('observability', () => {
   };
   const readStatus = async (status: string) =>
     readSample(await scrape('worker'), 'genmeter_model_status', { model: 'imgmodel-2', status });
+  const readTaskCounts = async () => {
+    const text = await scrape('worker');
+    const count = (kind: string, state: string) => readSample(text, 'genmeter_tasks', { kind, state });
+    return [
+      count('payout.transfer', 'failing'),
+      count('payout.transfer', 'due'),
+      count('invoice.issue', 'given_up'),
+      readSample(text, 'genmeter_tasks_oldest_seconds', { kind: 'payout.transfer' }),
+    ];
+  };
 
   describe('metrics', () => {
     it('are served on a separate port only, and only with the token', async () => {
@@ -139,6 +150,21 @@ describe('observability', () => {
       service.upstream.outcome = 'succeed';
       service.upstream.end('the oldest', 'succeeded');
       await customer.waitForEnd(uuid);
+    });
+
+    it('report the tasks of each kind, and 0 for those without any', async () => {
+      await service.sql(
+        `INSERT INTO tasks (kind, key, run_at, attempts, last_error, created_at)
+         VALUES ('payout.transfer', 'failing', now() + interval '1 hour', 2, 'timeout', now()),
+                ('invoice.issue', 'given up', NULL, 9, 'no such invoice', now())`,
+      );
+      await eventually(
+        'the tasks are counted',
+        async () => isDeepStrictEqual(await readTaskCounts(), [1, 0, 1, 0]),
+        20_000,
+      );
+      await service.sql(`DELETE FROM tasks WHERE kind IN ('payout.transfer', 'invoice.issue')`);
+      await eventually('they report 0', async () => isDeepStrictEqual(await readTaskCounts(), [0, 0, 0, 0]), 20_000);
     });
 
     it('of a source that cannot be read are missing until it can, and report the time of the last reading', async () => {

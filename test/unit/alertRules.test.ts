@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
+import { ALL_TASK_KINDS } from '../../shared/domain/privacy/taskKinds.ts';
 import { collectProcessMetrics, metricsRegistry } from '../../shared/lib/metrics.ts';
 import '../../shared/lib/database/poolMetrics.ts';
 import { listMetrics } from '../harness/promql.ts';
@@ -147,6 +148,11 @@ describe('alerts, dashboard and runbooks', () => {
       const commands = /```sh\n([^]*?)\n```/.exec(text)?.[1]?.split('\n');
       expect(commands, name).to.have.length(3);
     }
+  });
+
+  it('say for each kind of tasks what it does, why it fails and what to do', () => {
+    const rows = read(`${RUNBOOKS}/GenmeterTasksFailing.md`).matchAll(/^\| `([a-zA-Z.]+)` \| .+ \| .+ \| .+ \|$/gm);
+    expect([...rows].map(([, kind]) => kind)).to.have.members(ALL_TASK_KINDS.map(({ name }) => name));
   });
 
   it('search logs only for messages that the service writes', () => {

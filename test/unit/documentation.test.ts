@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { ALL_TASK_KINDS } from '../../shared/domain/privacy/taskKinds.ts';
 import { WEBHOOK_EVENT_TYPES } from '../../shared/spec/events.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -194,12 +195,12 @@ describe('the documentation', () => {
     expect([...new Set(unknown)]).to.deep.equal([]);
   });
 
-  it('names only jobs of the catalog and commands of npm run admin', () => {
+  it('names only jobs of the catalog, kinds of tasks and commands of npm run admin', () => {
     const jobs = [...read('shared/queues/catalog.ts').matchAll(/^ {2}'(\w+\.\w+)':/gm)].map(([, name = '']) => name);
     const commands = [...read('worker/cli/admin/commands.ts').matchAll(/^ {2}'([a-z-]+)':/gm)].map(([, name]) => name);
     expect(Math.min(jobs.length, commands.length)).to.be.above(5);
     const subjects = new Set(jobs.map((name) => name.split('.')[0] as string));
-    const events: readonly string[] = WEBHOOK_EVENT_TYPES;
+    const others: readonly string[] = [...WEBHOOK_EVENT_TYPES, ...ALL_TASK_KINDS.map(({ name }) => name)];
     const unknown = documents
       .filter((path) => path !== 'CHANGELOG.md')
       .flatMap((path) => {
@@ -209,7 +210,7 @@ describe('the documentation', () => {
           .map(([, name = '']) => name);
         const namedCommands = [...text.matchAll(/(?:npm run admin --|cli\/admin\/main\.[jt]s) ([a-z][a-z-]*)/g)];
         return [
-          ...namedJobs.filter((name) => !jobs.includes(name) && !events.includes(name)),
+          ...namedJobs.filter((name) => !jobs.includes(name) && !others.includes(name)),
           ...namedCommands.map(([, name]) => name).filter((name) => !commands.includes(name)),
         ].map((name) => `${path}: ${name}`);
       });

@@ -3,6 +3,7 @@ import { MAIL_CONNECTIONS, SEND_TIMEOUT_MS, sendMail } from '../../gateways/mail
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
+import { emailsEnded } from '../../lib/metrics.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Email } from '../../tables/Email.ts';
@@ -52,12 +53,14 @@ async function sendEmail(id: number): Promise<Postponement | undefined> {
     throw error;
   }
   await pending(id).patch({ status: 'sent', sent_at: now() });
+  emailsEnded.inc({ outcome: 'sent' });
   logger.info({ emailId: id, kind: email.kind }, 'e-mail sent');
   return undefined;
 }
 
 async function fail({ id, kind }: AddressedEmail, reason: string): Promise<undefined> {
   await pending(id).patch({ status: 'failed', last_error: reason.slice(0, 500) });
+  emailsEnded.inc({ outcome: 'failed' });
   logger.error({ emailId: id, kind, reason }, 'e-mail failed');
 }
 

@@ -7,8 +7,12 @@ import {
   modelStatus,
   queueOldestJobSeconds,
   queueJobs,
+  taskCount,
+  taskOldestSeconds,
 } from '../../lib/metrics.ts';
 import { getQueueDepths } from '../../queues/depth.ts';
+import { countTasks } from '../tasks/listTasks.ts';
+import type { TaskKind } from '../tasks/taskKind.ts';
 
 /**
  * Counts through the partial indexes of pending rows. `commits` are connections of the service whose commit waits for a
@@ -27,13 +31,15 @@ const BACKLOG_ROWS = prepared(
 );
 
 /**
- * Measures the backlog, and the status of the models, for the next scrape, so that a scrape itself sends no queries.
+ * Measures the backlog, the tasks, and the status of the models, for the next scrape, so that a scrape itself sends no
+ * queries.
  * @param measureModels measures the status of every model.
  */
-export async function measureBacklog(measureModels: () => Promise<void>): Promise<void> {
+export async function measureBacklog(kinds: readonly TaskKind[], measureModels: () => Promise<void>): Promise<void> {
   await Promise.all([
     runMeasurement('queues', measureQueues, [queueJobs, queueOldestJobSeconds]),
     runMeasurement('rows', measureRows, [backlogRows, backlogOldestSeconds]),
+    runMeasurement('tasks', () => measureTasks(kinds), [taskCount, taskOldestSeconds]),
     runMeasurement('models', measureModels, [modelStatus]),
   ]);
 }
@@ -64,12 +70,22 @@ async function measureRows(): Promise<void> {
   const at = now();
   for (const { source, rows, oldest } of await readBacklog()) {
     backlogRows.set({ of: source }, rows);
-    backlogOldestSeconds.set(
-      { of: source },
-      oldest === null ? 0 : Math.max(0, (at.getTime() - oldest.getTime()) / 1_000),
-    );
+    backlogOldestSeconds.set({ of: source }, getAgeSeconds(oldest, at));
   }
 }
+
+async function measureTasks(kinds: readonly TaskKind[]): Promise<void> {
+  const at = now();
+  for (const { kind, due, oldest, failing, given_up: givenUp } of await countTasks(kinds)) {
+    for (const [state, count] of Object.entries({ due, failing, given_up: givenUp })) {
+      taskCount.set({ kind, state }, count);
+    }
+    taskOldestSeconds.set({ kind }, getAgeSeconds(oldest, at));
+  }
+}
+
+const getAgeSeconds = (oldest: Date | null, at: Date) =>
+  oldest === null ? 0 : Math.max(0, (at.getTime() - oldest.getTime()) / 1_000);
 
 /** Pending rows of a source. */
 export interface Backlog {

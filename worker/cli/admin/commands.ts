@@ -76,7 +76,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     isMutating: true,
     load: async () => (await import('./commands/stuckGenerations.ts')).requeueStuckGenerations,
   },
-  tasks: {
+  'list-tasks': {
     summary: 'List tasks that fail or were given up',
     args: '[kind]',
     details: 'Of all kinds, or of one such as payment.event, with the last error. Changes nothing.',
