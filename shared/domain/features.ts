@@ -12,7 +12,6 @@ import { PLATFORM } from './platform/feature.ts';
 import { REPORT_SUMS } from './reports/feature.ts';
 import { SIGN_IN } from './signIn/feature.ts';
 import { SPENDING_LIMITS } from './spendingLimits/feature.ts';
-import { buildTaskInvariants } from './tasks/invariants.ts';
 import { UPLOADS } from './uploads/feature.ts';
 import { USAGE } from './usage/feature.ts';
 import { WEBHOOKS } from './webhooks/feature.ts';
@@ -47,11 +46,8 @@ export const SQL_FUNCTIONS = FEATURES.flatMap(({ sqlFunctions = [] }) => sqlFunc
 /** All kinds of tasks. */
 export const TASK_KINDS = FEATURES.flatMap(({ tasks = [] }) => tasks);
 
-/** All invariants, in the order in which they are checked and reported. */
-export const INVARIANTS = [
-  ...FEATURES.flatMap(({ invariants = [] }) => invariants),
-  ...buildTaskInvariants(TASK_KINDS),
-];
+/** The invariants of these subjects, in the order in which they are checked and reported. */
+export const INVARIANTS = FEATURES.flatMap(({ invariants = [] }) => invariants);
 
 /** All lists of a download, in their order in the file. */
 export const EXPORT_LISTS = FEATURES.flatMap(({ exportLists = [] }) => exportLists);

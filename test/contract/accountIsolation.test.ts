@@ -202,6 +202,8 @@ describe('resources of another account', () => {
       ':alert',
       ':delivery',
       ':file',
+      ':id',
+      ':kind',
       ':page',
       ':provider',
       ':code',

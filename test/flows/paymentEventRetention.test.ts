@@ -133,8 +133,8 @@ describe('payment events', () => {
          UNION ALL SELECT $1, 'product.created', 'x', '{}', now() - interval '61 days', NULL
          RETURNING event_id, processed_at
        )
-       INSERT INTO tasks (kind, key, run_at, created_at)
-       SELECT 'payment.event', event_id, CASE event_id WHEN $1 THEN now() + interval '1 day' END, now()
+       INSERT INTO tasks (kind, key, run_at, attempts, created_at)
+       SELECT 'payment.event', event_id, CASE event_id WHEN $1 THEN now() + interval '1 day' END, 20, now()
          FROM event WHERE processed_at IS NULL`,
       [waiting],
     );

@@ -5,7 +5,7 @@ import { transform } from 'esbuild';
 import { SEEDED_BUGS } from '../../dev/chaos/seededBugs/bugs.ts';
 import { applyCodeChange, type CodeChange } from '../../dev/chaos/seededBugs/codeChange.ts';
 import { ROOT } from '../../dev/local/environment/build.ts';
-import { INVARIANTS } from '../../shared/domain/features.ts';
+import { INVARIANTS } from '../../shared/domain/integrity/index.ts';
 
 function readFolder(folder: string): string {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })

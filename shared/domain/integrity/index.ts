@@ -1,11 +1,13 @@
-import { INVARIANTS } from '../features.ts';
+import { INVARIANTS as SUBJECT_INVARIANTS } from '../features.ts';
 import type { Invariant, Queryable, Violation } from '../invariant.ts';
+import { ALL_TASK_KINDS } from '../privacy/taskKinds.ts';
+import { buildTaskInvariants } from '../tasks/invariants.ts';
 
 /**
  * Invariants of the database, one named query each. None needs the configuration or a connection of the service, so
  * that any caller with a connection can check the database behind it.
  */
-export { INVARIANTS } from '../features.ts';
+export const INVARIANTS: readonly Invariant[] = [...SUBJECT_INVARIANTS, ...buildTaskInvariants(ALL_TASK_KINDS)];
 export type { Invariant, Queryable, Violation } from '../invariant.ts';
 
 /** Violations reported for one invariant. More of the same kind add no information. */

@@ -8,6 +8,7 @@ import { logger } from '../../lib/logger.ts';
 import { taskDuration } from '../../lib/metrics.ts';
 import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { perService } from '../../lib/serviceScope.ts';
+import { describeKey } from './listTasks.ts';
 import type { Postponement, Task, TaskKind } from './taskKind.ts';
 
 const CLAIM_TASKS = prepared(
@@ -130,14 +131,12 @@ async function runOneByOne(kind: TaskKind, tasks: readonly Task[]): Promise<bool
 
 async function postponeTask(kind: TaskKind, task: Task, { runAt, reason }: Postponement): Promise<void> {
   await writeEnd(task, { runAt, attempts: 0, reason: reason ?? null });
-  const { key, accountId } = task;
-  if (reason !== undefined) logger.info({ kind: kind.name, key, accountId, reason }, 'task postponed');
+  if (reason !== undefined) logger.info({ ...describe(kind, task), reason }, 'task postponed');
 }
 
 async function recordFailure(kind: TaskKind, task: Task, err: unknown): Promise<'failed' | 'given_up'> {
   const attempts = task.attempts + 1;
-  const { key, accountId } = task;
-  const fields = { err, kind: kind.name, key, accountId, attempts };
+  const fields = { err, ...describe(kind, task), attempts };
   const reason = err instanceof Error ? err.message : String(err);
   if (kind.isGivenUp?.(task, err) === true) {
     await writeEnd(task, { runAt: null, attempts, reason });
@@ -147,6 +146,10 @@ async function recordFailure(kind: TaskKind, task: Task, err: unknown): Promise<
   logger.warn(fields, 'task failed; it will be repeated');
   await writeEnd(task, { runAt: addMilliseconds(now(), getBackoffMs(task.attempts, kind.backoff)), attempts, reason });
   return 'failed';
+}
+
+function describe({ name: kind }: TaskKind, { key, accountId }: Task) {
+  return { kind, key: describeKey({ kind, key }), accountId };
 }
 
 /** Does nothing if the lease was lost: the task was scheduled again, or another worker runs it. */
