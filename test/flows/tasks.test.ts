@@ -35,7 +35,6 @@ describe('tasks', () => {
     const kind: TaskKind = {
       name: `test.${kindCount}`,
       backoff: { minMs: MINUTE_MS, maxMs: 60 * MINUTE_MS },
-      leaseMs: MINUTE_MS,
       ...settings,
       run: async (tasks) => {
         runs.push(tasks.map(({ key }) => key).toSorted());
@@ -167,6 +166,17 @@ describe('tasks', () => {
     await waitForInFlight();
     expect([runs, await read(kind)]).to.deep.equal([[['a']], []]);
   });
+
+  it('keep their lease during a run that takes longer than it', async () => {
+    const { kind } = define(() => setTimeout(16_000));
+    await schedule(kind, 'a');
+    const run = runTasks(kind);
+    await setTimeout(15_500);
+    const [task] = await read(kind);
+    expect(task.run_at.getTime()).to.be.above(service.now.getTime());
+    await run;
+    expect(await read(kind)).to.deep.equal([]);
+  }).timeout(40_000);
 
   it('are not completed by a run whose lease was taken over', async () => {
     const { kind } = define(async () => {

@@ -108,7 +108,6 @@ export function canReceivePayouts({ payout_enabled: isEnabled, connect_account_i
 export const TRANSFER_PAYOUT: TaskKind = {
   name: 'payout.transfer',
   backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
-  leaseMs: 5 * MINUTE_MS,
   waiting: `SELECT affiliate_id AS account_id, cast(uuid AS text) AS key FROM payouts WHERE status = 'pending'`,
   run: async ([{ key }]) => {
     const payout = await Payout.query().findOne({ uuid: key, status: 'pending' });

@@ -1,6 +1,6 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import type { Postponement, Task, TaskKind } from '../tasks/taskKind.ts';
 
 /** Kinds that are scheduled by rules which their runs need themselves. */
@@ -14,7 +14,6 @@ export const ISSUE_INVOICE_KIND = 'invoice.issue';
 export const PROCESSOR_TASK = {
   backoff: { minMs: 30_000, maxMs: HOUR_MS },
   concurrency: 4,
-  leaseMs: 5 * MINUTE_MS,
 } as const satisfies Partial<TaskKind>;
 
 /** Creates a run of one task that waits while payments are simulated: the processor may be configured again. */

@@ -1,5 +1,5 @@
 import { MailError } from '../../gateways/mail/mailError.ts';
-import { MAIL_CONNECTIONS, SEND_TIMEOUT_MS, sendMail } from '../../gateways/mail/mailTransport.ts';
+import { MAIL_CONNECTIONS, sendMail } from '../../gateways/mail/mailTransport.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
@@ -29,7 +29,6 @@ export const SEND_EMAIL: TaskKind = {
   name: SEND_EMAIL_KIND,
   backoff: { minMs: MINUTE_MS, maxMs: 6 * HOUR_MS },
   concurrency: MAIL_CONNECTIONS,
-  leaseMs: SEND_TIMEOUT_MS + 2 * MINUTE_MS,
   waiting: `SELECT account_id, cast(id AS text) AS key FROM emails WHERE status = 'pending'`,
   run: ([{ key }]) => sendEmail(Number(key)),
 };

@@ -13,7 +13,6 @@ export const DELETE_MEDIA: TaskKind = {
   name: 'generation.deleteFiles',
   backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
   concurrency: 8,
-  leaseMs: 5 * MINUTE_MS,
   run: async ([{ key }]) => {
     await deleteMediaFiles(key);
     return undefined;

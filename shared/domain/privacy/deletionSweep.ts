@@ -1,7 +1,7 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
 import { endAllSubscriptions, resumeRenewal, stopRenewals } from '../billing/stopRenewals.ts';
@@ -12,13 +12,11 @@ import { DELETE_ACCOUNT_KIND } from './deletion.ts';
 import { eraseAccount } from './erase.ts';
 
 /**
- * Carries out the next step of the requested deletion of an account, whose id is the key. Each step can be repeated. An
- * account with very many generations may take longer than the lease: two workers then share its steps.
+ * Carries out the next step of the requested deletion of an account, whose id is the key. Each step can be repeated.
  */
 export const DELETE_ACCOUNT: TaskKind = {
   name: DELETE_ACCOUNT_KIND,
   backoff: { minMs: 30_000, maxMs: HOUR_MS },
-  leaseMs: 15 * MINUTE_MS,
   waiting: 'SELECT account_id, cast(account_id AS text) AS key FROM account_deletions',
   run: async ([{ key }]) => {
     const deletion = await AccountDeletion.query().findById(Number(key));

@@ -21,6 +21,11 @@ const CLAIM_TASKS = prepared(
    RETURNING t.id, t.key, t.account_id AS "accountId", t.attempts, t.created_at AS "createdAt", t.lease`,
 );
 
+const RENEW_LEASE = prepared(
+  'renew_task_leases',
+  'UPDATE tasks SET run_at = :until WHERE id = ANY (cast(:ids AS bigint[])) AND lease = :lease',
+);
+
 const COMPLETE_TASKS = prepared(
   'complete_tasks',
   `DELETE FROM tasks t USING unnest(cast(:ids AS bigint[]), cast(:leases AS uuid[])) AS done (id, lease)
@@ -39,6 +44,9 @@ const FIND_DUE_KINDS = prepared(
     WHERE EXISTS (SELECT FROM tasks WHERE kind = name AND run_at <= :now)`,
 );
 
+/** Time after which the tasks of a process that died are run by another one. Renewed while they run. */
+const LEASE_MS = 15_000;
+const RENEW_MS = 5_000;
 const ERROR_MAX_LENGTH = 500;
 
 /** The runs of a kind in this process. */
@@ -95,10 +103,25 @@ async function runWhileDue(kind: TaskKind, runner: Runner): Promise<void> {
   }
 }
 
-async function claim({ name, batchSize = 1, leaseMs }: TaskKind): Promise<Task[]> {
+async function claim({ name, batchSize = 1 }: TaskKind): Promise<Task[]> {
   const at = now();
-  const bindings = { kind: name, limit: batchSize, lease: randomUUID(), now: at, until: addMilliseconds(at, leaseMs) };
+  const bindings = { kind: name, limit: batchSize, lease: randomUUID(), now: at, until: addMilliseconds(at, LEASE_MS) };
   return runStatement<Task>(CLAIM_TASKS, bindings);
+}
+
+/** Keeps the leases of tasks while they run. One that is lost has no effect on the run, whose end is not recorded. */
+async function withLeases<Result>(tasks: readonly Task[], run: () => Promise<Result>): Promise<Result> {
+  const ids = tasks.map(({ id }) => id);
+  const renew = (): void => {
+    const bindings = { ids, lease: tasks[0]?.lease, until: addMilliseconds(now(), LEASE_MS) };
+    runStatement(RENEW_LEASE, bindings).catch((err: unknown) => logger.warn({ err }, 'lease of tasks not renewed'));
+  };
+  const timer = setInterval(renew, RENEW_MS);
+  try {
+    return await run();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 const isFilled = (tasks: Task[]): tasks is [Task, ...Task[]] => tasks.length > 0;
@@ -108,7 +131,7 @@ async function runClaimed(kind: TaskKind, tasks: readonly [Task, ...Task[]]): Pr
   const startedAt = performance.now();
   let outcome: 'done' | 'postponed' | 'failed' | 'given_up';
   try {
-    const postponement = await kind.run(tasks);
+    const postponement = await withLeases(tasks, () => kind.run(tasks));
     outcome = postponement === undefined ? 'done' : 'postponed';
     if (postponement === undefined) await Promise.all(tasks.map(completeTask));
     else await Promise.all(tasks.map((task) => postponeTask(kind, task, postponement)));

@@ -38,8 +38,6 @@ export interface TaskKind {
   concurrency?: number;
   /** Tasks of one run. Default: 1. */
   batchSize?: number;
-  /** Longer than a run takes. */
-  leaseMs: number;
   /** Query of the rows that must have a task: columns `account_id` and `key`. Checked as an invariant. */
   waiting?: string;
 }

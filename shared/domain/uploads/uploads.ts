@@ -87,7 +87,6 @@ export const DELETE_UPLOAD_FILES: TaskKind = {
   name: 'upload.deleteFiles',
   backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
   concurrency: 8,
-  leaseMs: 5 * MINUTE_MS,
   run: async ([{ key }]) => {
     await deleteUploadFiles(key);
     return undefined;

@@ -2,7 +2,7 @@ import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { enqueueTasks, enqueueWebhooks } from '../../queues/enqueue.ts';
-import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 import { EMAIL_KIND_BY_EVENT, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { DISPATCH_KIND, isEmailEnabled, SEND_EMAIL_KIND } from '../outbox/recordEvent.ts';
@@ -21,7 +21,6 @@ export const DISPATCH_EVENTS: TaskKind = {
   name: DISPATCH_KIND,
   backoff: { minMs: 5_000, maxMs: HOUR_MS },
   batchSize: BATCH_SIZE,
-  leaseMs: MINUTE_MS,
   waiting: 'SELECT account_id, cast(id AS text) AS key FROM outbox_events WHERE dispatched_at IS NULL',
   run: async (tasks) => {
     const { deliveries, emails } = await dispatchEvents(tasks.map(({ key }) => Number(key)));

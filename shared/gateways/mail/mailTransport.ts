@@ -11,7 +11,7 @@ export const MAIL_CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 10_000;
 const SOCKET_TIMEOUT_MS = 15_000;
 /** Limit for a whole attempt: less than the time in which a process shuts down. */
-export const SEND_TIMEOUT_MS = 20_000;
+const SEND_TIMEOUT_MS = 20_000;
 /** Shorter than mail servers keep a connection open, so that none is found closed. */
 const IDLE_TIMEOUT_MS = 10_000;
 
