@@ -12,6 +12,7 @@ import { recordReminders } from '../shared/domain/emails/reminders.ts';
 import { deliverWebhooks } from '../shared/domain/webhooks/deliverWebhooks.ts';
 import { checkModelHealth } from '../shared/domain/generations/execution/healthCheck.ts';
 import { sumGenerationHours } from '../shared/domain/reports/generationHours.ts';
+import { collectGenerations } from '../shared/domain/generations/execution/collect.ts';
 import { dispatchGenerations } from '../shared/domain/generations/execution/dispatch.ts';
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
@@ -25,8 +26,8 @@ export type Processors = { [Name in JobName]: (payload: Payload<Name>) => Promis
 /** Maps each job to its domain function. A job of the catalog that is missing here is a compile error. */
 export const createProcessors = (): Processors => ({
   'generation.dispatch': ({ generations }) => dispatchGenerations(generations),
-  'generation.poll': ({ generations }) => pollGenerations(generations, 'poll'),
-  'generation.refresh': ({ generations }) => pollGenerations(generations, 'read'),
+  'generation.poll': async ({ generations }) => pollGenerations(generations),
+  'generation.collect': async ({ generations }) => collectGenerations(generations),
   'generation.sweep': () => sweepGenerations(),
   'tasks.run': async ({ kind }) => ALL_TASK_KINDS.filter(({ name }) => name === kind).forEach(startTasks),
   'tasks.sweep': () => sweepTasks(ALL_TASK_KINDS),

@@ -42,6 +42,7 @@ CREATE TABLE generations (
   upstream             text,
   upstream_model       text,
   upstream_handle      jsonb,
+  upstream_output      jsonb,
   account_error_at     timestamptz,
   polled_at            timestamptz,
   next_poll_at         timestamptz,
@@ -53,6 +54,8 @@ CREATE TABLE generations (
   CONSTRAINT generations_output_path_check CHECK ((status = 'succeeded') = (output_path IS NOT NULL)),
   CONSTRAINT generations_upstream_handle_check
     CHECK (upstream_handle IS NULL OR (upstream IS NOT NULL AND upstream_model IS NOT NULL)),
+  CONSTRAINT generations_upstream_output_check
+    CHECK (upstream_output IS NULL OR (status = 'queued' AND upstream_handle IS NOT NULL)),
   CONSTRAINT generations_test_price_check CHECK (credits_charged >= 0 AND is_test = (credits_charged = 0)),
   CONSTRAINT generations_test_upstream_check CHECK (upstream IS NULL OR is_test = (upstream = 'test-mode'))
   -- Until a generation ends, claim, submit and poll rewrite its row. With space in its page that happens in place:
@@ -78,6 +81,8 @@ COMMENT ON COLUMN generations.next_attempt_at IS
 COMMENT ON COLUMN generations.submitted_at IS 'start of the submission that the upstream accepted';
 COMMENT ON COLUMN generations.upstream IS 'the upstream that the generation was submitted to last';
 COMMENT ON COLUMN generations.upstream_model IS 'the name of the model at that upstream';
+COMMENT ON COLUMN generations.upstream_output IS
+  'where the output is: set once the run has ended at the upstream, until the output is stored';
 COMMENT ON COLUMN generations.account_error_at IS
   'first time at which an upstream rejected our account; if it accepts others afterwards, the generation is at fault';
 CREATE UNIQUE INDEX generations_account_number_unique ON generations (account_id, number) WHERE deleted_at IS NULL;

@@ -5,40 +5,61 @@ import { HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
 import { UUID_PATTERN } from '../lib/uuid.ts';
 
 /**
- * Catalog of all jobs: the contract between the processes. Payloads carry ids only, because Postgres is the source of
- * truth. A job is a hint that rows are due: the sweep replaces a lost one, and a repeated one finds nothing to do.
+ * Catalog of all jobs: the contract between the processes. Payloads carry ids, and what selects
+ * the slots of the upstream; Postgres is the source of truth. A job is a hint that rows are due: the sweep replaces a lost one, and a repeated one finds nothing to do.
  */
 
 /** Batch size of a job: ids that are enqueued together share one job. */
 export const MAX_IDS_PER_JOB = 64;
 
 const Uuid = Type.String({ pattern: `^${UUID_PATTERN}$` });
-/**
- * Primary key of a generation. Its account is part of the key, so that the table can be partitioned by account. `is_test`
- * says that the generation waits for the test upstream.
- */
+/** Primary key of a generation. Its account is part of the key, so that the table can be partitioned by account. */
 const GenerationKey = Type.Object(
-  { uuid: Uuid, account_id: Type.Integer({ minimum: 1 }), is_test: Type.Optional(Type.Boolean()) },
+  { uuid: Uuid, account_id: Type.Integer({ minimum: 1 }) },
   { additionalProperties: false },
 );
 export type GenerationKey = Static<typeof GenerationKey>;
 
-const GenerationsPayload = Type.Object(
+/** For the logs and traces of the job. */
+const ORIGIN = {
+  /** The request that created the generation. Unknown after Redis has lost data. */
+  requestId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  /** W3C trace context of that request. Only while the sender records traces. */
+  traceparent: Type.Optional(Type.String({ minLength: 55, maxLength: 64 })),
+};
+
+/** A generation without an upstream, and what its route follows from. */
+const UnsubmittedGeneration = Type.Object(
   {
-    generations: Type.Array(
-      Type.Object(
-        {
-          ...GenerationKey.properties,
-          /** For the logs: the request that created the generation. Unknown after Redis has lost data. */
-          requestId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-          /** W3C trace context of that request. Only while the sender records traces. */
-          traceparent: Type.Optional(Type.String({ minLength: 55, maxLength: 64 })),
-        },
-        { additionalProperties: false },
-      ),
-      { minItems: 1, maxItems: MAX_IDS_PER_JOB },
-    ),
+    ...GenerationKey.properties,
+    ...ORIGIN,
+    model: Type.String({ minLength: 1 }),
+    catalog_id: Type.Union([Type.Integer(), Type.Null()]),
+    is_test: Type.Boolean(),
   },
+  { additionalProperties: false },
+);
+export type UnsubmittedGeneration = Static<typeof UnsubmittedGeneration>;
+
+/** A generation, and the upstream that has accepted it. */
+const SubmittedGeneration = Type.Object(
+  {
+    ...GenerationKey.properties,
+    ...ORIGIN,
+    upstream: Type.String({ minLength: 1 }),
+    /** True if a reader waits for it: it overtakes others of its upstream. */
+    isAwaited: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+export type SubmittedGeneration = Static<typeof SubmittedGeneration>;
+
+const UnsubmittedPayload = Type.Object(
+  { generations: Type.Array(UnsubmittedGeneration, { minItems: 1, maxItems: MAX_IDS_PER_JOB }) },
+  { additionalProperties: false },
+);
+const SubmittedPayload = Type.Object(
+  { generations: Type.Array(SubmittedGeneration, { minItems: 1, maxItems: MAX_IDS_PER_JOB }) },
   { additionalProperties: false },
 );
 const AccountsPayload = Type.Object(
@@ -52,7 +73,7 @@ const EmptyPayload = Type.Object({}, { additionalProperties: false });
 export const QUEUES = [
   'dispatch',
   'poll',
-  'refresh',
+  'collect',
   'billing',
   'media',
   'maintenance',
@@ -69,7 +90,12 @@ export const getQueuePrefix = (queue: QueueName, prefix = config.REDIS_PREFIX) =
 
 interface JobDefinition {
   queue: QueueName;
-  payload: typeof GenerationsPayload | typeof AccountsPayload | typeof KindPayload | typeof EmptyPayload;
+  payload:
+    | typeof UnsubmittedPayload
+    | typeof SubmittedPayload
+    | typeof AccountsPayload
+    | typeof KindPayload
+    | typeof EmptyPayload;
   /** Maximum number of attempts, with a back-off of 1 s, 2 s, 4 s. Jobs that are repeated within seconds have one. */
   attempts: number;
   /** Interval of a scheduled job, over all workers. */
@@ -78,11 +104,11 @@ interface JobDefinition {
 
 export const JOBS = {
   /** Submits queued generations to their upstream. */
-  'generation.dispatch': { queue: 'dispatch', payload: GenerationsPayload, attempts: 3 },
+  'generation.dispatch': { queue: 'dispatch', payload: UnsubmittedPayload, attempts: 3 },
   /** Polls the upstream for the progress of submitted generations. */
-  'generation.poll': { queue: 'poll', payload: GenerationsPayload, attempts: 3 },
-  /** Polls for a generation that has a waiting reader. */
-  'generation.refresh': { queue: 'refresh', payload: GenerationsPayload, attempts: 1 },
+  'generation.poll': { queue: 'poll', payload: SubmittedPayload, attempts: 1 },
+  /** Stores the outputs of generations that have ended at their upstream. */
+  'generation.collect': { queue: 'collect', payload: SubmittedPayload, attempts: 1 },
   /** Re-enqueues overdue generations, and fails those past their deadline. */
   'generation.sweep': {
     queue: 'maintenance',

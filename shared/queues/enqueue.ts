@@ -11,12 +11,13 @@ import {
   MAX_IDS_PER_JOB,
   getIntervalMs,
   getQueuePrefix,
-  type GenerationKey,
   JOBS,
   JOB_NAMES,
   type JobName,
   type Payload,
   parsePayload,
+  type SubmittedGeneration,
+  type UnsubmittedGeneration,
 } from './catalog.ts';
 import type { QueueName } from './catalog.ts';
 
@@ -72,59 +73,82 @@ const batchers = perService(() => new Map<string, Batcher>());
  * @returns whether Redis accepted the job.
  */
 export function enqueueDispatch(
-  generation: GenerationKey,
+  { uuid, account_id, model, catalog_id, is_test }: UnsubmittedGeneration,
   { delayMs = 0, requestId }: { delayMs?: number; requestId?: string | undefined } = {},
 ): Promise<boolean> {
-  return enqueueGeneration('generation.dispatch', generation, delayMs, requestId);
+  const name = 'generation.dispatch';
+  const item = { uuid, account_id, model, catalog_id, is_test, ...getOrigin(uuid, requestId) };
+  return enqueueBatched(name, item, uuid, delayMs, (generations) => enqueue(name, { generations }, delayMs));
 }
 
 /** Enqueues a poll of a submitted generation. Never rejects, like {@link enqueueDispatch}. */
-export function enqueuePoll(generation: GenerationKey, delayMs = 0): Promise<boolean> {
-  return enqueueGeneration('generation.poll', generation, delayMs);
+export function enqueuePoll(generation: SubmittedGeneration, delayMs = 0): Promise<boolean> {
+  return enqueueSubmitted('generation.poll', generation, delayMs);
 }
 
-/** Enqueues the next step of a queued generation: a poll once it is submitted. @returns whether Redis accepted the job. */
-export function enqueueNextStep(generation: GenerationKey, isSubmitted: boolean): Promise<boolean> {
-  return isSubmitted ? enqueuePoll(generation) : enqueueDispatch(generation);
+/** Enqueues the collection of an output. Never rejects, like {@link enqueueDispatch}. */
+export function enqueueCollect(generation: SubmittedGeneration): Promise<boolean> {
+  return enqueueSubmitted('generation.collect', generation, 0);
 }
 
-function enqueueGeneration(
-  name: 'generation.dispatch' | 'generation.poll',
-  generation: GenerationKey,
+function enqueueSubmitted(
+  name: 'generation.poll' | 'generation.collect',
+  generation: SubmittedGeneration,
   delayMs: number,
-  requestId?: string,
-) {
-  const item = toPayloadItem(generation, requestId);
-  return enqueueBatched(name, item, generation.uuid, delayMs, (generations) => enqueue(name, { generations }, delayMs));
+): Promise<boolean> {
+  const item = toSubmittedItem(generation);
+  return enqueueBatched(name, item, item.uuid, delayMs, (generations) => enqueue(name, { generations }, delayMs));
 }
 
-type PayloadItem = Payload<'generation.dispatch'>['generations'][number];
+/** Callers pass rows, of which a payload contains only some columns. */
+function toSubmittedItem({ uuid, account_id, upstream, isAwaited }: SubmittedGeneration): SubmittedGeneration {
+  return { uuid, account_id, upstream, ...(isAwaited === true ? { isAwaited } : {}), ...getOrigin(uuid) };
+}
 
-/** Callers pass rows, of which a payload contains the key only. */
-function toPayloadItem(row: GenerationKey, requestId = getRequestId(row.uuid)): PayloadItem {
-  const item: PayloadItem = { uuid: row.uuid, account_id: row.account_id };
-  if (row.is_test === true) item.is_test = true;
-  if (requestId !== undefined) item.requestId = requestId;
-  const traceparent = getTraceparent(row.uuid);
-  if (traceparent !== undefined) item.traceparent = traceparent;
-  return item;
+function getOrigin(uuid: string, requestId = getRequestId(uuid)): { requestId?: string; traceparent?: string } {
+  const traceparent = getTraceparent(uuid);
+  return {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+}
+
+/** Next step of a queued generation: a submit, polls once its upstream has accepted it, then its output is stored. */
+export type NextStep = 'dispatch' | 'poll' | 'collect';
+
+/** A row of a queued generation. `upstream` is set unless it needs a submit. */
+export type QueuedRow = UnsubmittedGeneration & { upstream: string | null; next_step: NextStep };
+
+/** Enqueues the next step of a queued generation. @returns whether Redis accepted the job. */
+export function enqueueNextStep({ upstream, next_step: step, ...row }: QueuedRow): Promise<boolean> {
+  if (step === 'dispatch' || upstream === null) return enqueueDispatch(row);
+  const submitted = { ...row, upstream };
+  return step === 'poll' ? enqueuePoll(submitted) : enqueueCollect(submitted);
 }
 
 /**
- * Enqueues a refresh for a generation that has a waiting reader. Deduplicated while one is pending. Never rejects:
- * resolves to false while Redis is unavailable.
+ * Enqueues the next step of a submitted generation that has a waiting reader, ahead of others. Deduplicated while one is
+ * pending. Never rejects: resolves to false while Redis is unavailable.
  */
-export function enqueueRefresh(generation: GenerationKey): Promise<boolean> {
-  const name = 'generation.refresh';
-  return enqueueBatched(name, toPayloadItem(generation), generation.uuid, 0, async (generations) => {
-    await getQueue(JOBS[name].queue).addBulk(
-      generations.map((item) => ({
-        name,
-        data: parsePayload(name, { generations: [item] }),
-        opts: { deduplication: { id: item.uuid } },
-      })),
-    );
-  });
+export function enqueueAwaited(step: 'poll' | 'collect', generation: SubmittedGeneration): Promise<boolean> {
+  const name = `generation.${step}` as const;
+  const item = toSubmittedItem({ ...generation, isAwaited: true });
+  return enqueueBatched(
+    name,
+    item,
+    item.uuid,
+    0,
+    async (generations) => {
+      await getQueue(JOBS[name].queue).addBulk(
+        generations.map((one) => ({
+          name,
+          data: parsePayload(name, { generations: [one] }),
+          opts: { deduplication: { id: one.uuid }, lifo: true },
+        })),
+      );
+    },
+    'awaited',
+  );
 }
 
 /** Enqueues an automatic top-up for an account below its threshold. Never rejects: the sweep retries. */
@@ -147,7 +171,7 @@ export function enqueueTasks(kind: string): Promise<boolean> {
 }
 
 /**
- * Adds an item to the batch of its job and delay.
+ * Adds an item to the batch of its job, delay and kind.
  * @param id of the item, for the log.
  * @returns whether Redis accepted the batch.
  */
@@ -157,8 +181,9 @@ async function enqueueBatched<Item>(
   id: string,
   delayMs: number,
   enqueueItems: (items: Item[]) => Promise<unknown>,
+  kind = '',
 ): Promise<boolean> {
-  const key = `${job} ${delayMs}`;
+  const key = `${job} ${delayMs} ${kind}`;
   let batcher = batchers().get(key);
   if (batcher === undefined) {
     const batch = createBatcher<unknown, void>({

@@ -39,7 +39,7 @@ export class Generation extends Model {
 
   /** Time at which the sweep enqueues the next step again, unless it has happened before. */
   declare next_attempt_at: Date;
-  /** End of the lease of the worker that submits it. No other worker claims it before. */
+  /** End of the lease of the worker that submits it, or collects its output. No other worker claims it before. */
   declare leased_until: Date | null;
   /** Set while a submit is in progress. If the next claim finds it set, the outcome of that submit is unknown. */
   declare submit_started_at: Date | null;
@@ -51,6 +51,8 @@ export class Generation extends Model {
   declare account_error_at: Date | null;
   /** Identifies it at the upstream that accepted it. */
   declare upstream_handle: Record<string, unknown> | null;
+  /** Address of the output, from the end of its run at the upstream until it has ended here. */
+  declare upstream_output: { url: string; isWatermarked: boolean } | null;
   /** Time of the last poll of the upstream. */
   declare polled_at: Date | null;
   /** Time at which the enqueued poll is due. */

@@ -142,7 +142,7 @@ describe('observability', () => {
         return isThere && readSample(text, 'genmeter_backlog_oldest_seconds', { of: 'generations' }) > 0;
       });
       const text = await scrape('worker');
-      for (const queue of ['dispatch', 'poll', 'refresh', 'billing', 'media', 'maintenance']) {
+      for (const queue of ['dispatch', 'poll', 'collect', 'billing', 'media', 'maintenance']) {
         expect(text).to.include(`genmeter_queue_jobs{queue="${queue}",state="waiting"}`);
         expect(text).to.include(`genmeter_queue_oldest_job_seconds{queue="${queue}"}`);
       }
@@ -261,7 +261,7 @@ describe('observability', () => {
         ['generation succeeded', uuid],
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);
-      for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatch', 'poll', 'refresh', 'maintenance']);
+      for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatch', 'poll', 'collect', 'maintenance']);
     });
 
     it('contain no health checks, which balancers send every few seconds', async () => {

@@ -119,7 +119,7 @@ describe('staff pages', () => {
       expect(body.queues.map(({ name }: { name: string }) => name)).to.have.members([
         'dispatch',
         'poll',
-        'refresh',
+        'collect',
         'billing',
         'media',
         'maintenance',

@@ -91,7 +91,8 @@ describe('the OpenAI adapter for videos', () => {
       const handle = getHandle(await upstream.submit(job()));
       const progress = await upstream.poll(handle);
       expect(progress).to.deep.include({ state: 'succeeded' });
-      expect(progress).to.have.nested.property('output.headers').that.deep.equals({});
+      if (progress.state !== 'succeeded' || !('url' in progress.output)) throw new Error('no address');
+      expect(upstream.getFileHeaders(progress.output.url)).to.deep.equal({});
     });
 
     it('returns failed if the response to the submit says so', async () => {
@@ -143,12 +144,13 @@ describe('the OpenAI adapter for videos', () => {
       );
     });
 
-    it('returns the content address with the key', async () => {
+    it('returns the content address, which needs the key', async () => {
       const { handle, prompt } = await acceptVideo();
       fake.end(prompt, 'succeeded');
       const progress = await poll(handle);
       if (progress.state !== 'succeeded' || !('url' in progress.output)) throw new Error('no address');
-      const { url, headers } = progress.output;
+      const { url } = progress.output;
+      const headers = upstreamFor('video').getFileHeaders(url) ?? {};
       expect((await fetch(url)).status).to.equal(401);
       expect((await fetch(url, { headers })).headers.get('content-type')).to.equal('video/mp4');
     });
@@ -183,12 +185,11 @@ describe('the OpenAI adapter for videos', () => {
       expect(progress).to.deep.include({ state: 'succeeded', isWatermarked: true });
     });
 
-    it('returns an address in the response without the key', async () => {
-      const progress = await seen({ id: 'x', status: 'completed', url: 'https://bucket.example/a.mp4' });
-      expect(progress).to.have.property('output').that.deep.equals({
-        url: 'https://bucket.example/a.mp4',
-        headers: undefined,
-      });
+    it('returns an address in the response, which receives no key', async () => {
+      const url = 'https://bucket.example/a.mp4';
+      const progress = await seen({ id: 'x', status: 'completed', url });
+      expect(progress).to.have.property('output').that.deep.equals({ url });
+      expect(upstreamFor('video').getFileHeaders(url)).to.equal(undefined);
     });
 
     it('reports gone for a video that the upstream does not have', async () => {

@@ -88,15 +88,17 @@ describe('the OpenAI adapter for images', () => {
     returnImagesAs(fake, 'url', other.url);
     const submission = await askImage();
     if (submission.state !== 'succeeded' || !('url' in submission.output)) throw new Error('no address');
-    const { url, headers } = submission.output;
+    const { url } = submission.output;
+    const headers = upstream().getFileHeaders(url);
     expect(headers).to.deep.equal({ authorization: 'Bearer test' });
-    expect(Buffer.from(await (await fetch(url, { headers })).arrayBuffer())).to.deep.equal(PNG);
+    expect(Buffer.from(await (await fetch(url, { headers: headers ?? {} })).arrayBuffer())).to.deep.equal(PNG);
     returnImagesAs(fake, 'url of another host', other.url);
     expect(await askImage()).to.deep.equal({
       state: 'succeeded',
-      output: { url: `${other.url}/files/image.png`, headers: undefined },
+      output: { url: `${other.url}/files/image.png` },
       isWatermarked: false,
     });
+    expect(upstream().getFileHeaders(`${other.url}/files/image.png`)).to.equal(undefined);
     expect(await files()).to.deep.equal([]);
   });
 

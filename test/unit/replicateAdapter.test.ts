@@ -189,12 +189,13 @@ describe('the Replicate adapter', () => {
   });
 
   describe('poll', () => {
-    it('returns the file with the key for it, or the first file of a list', async () => {
+    it('returns the file, which needs the key, or the first file of a list', async () => {
       const asked = buildSubmission();
       const handle = await accept(asked);
       fake.end(asked.input.prompt, 'succeeded');
       const url = `${fake.url}/files/${String(handle['id'])}.png`;
-      const output = { url, headers: { authorization: 'Bearer test' } };
+      const output = { url };
+      expect(upstream().getFileHeaders(url)).to.deep.equal({ authorization: 'Bearer test' });
       expect(await upstream().poll(handle)).to.deep.equal({ state: 'succeeded', output, isWatermarked: false });
       for (const file of [url, [url, `${url}2`]]) {
         fake.changeBody = (body) => ({ ...body, output: file });
@@ -206,6 +207,7 @@ describe('the Replicate adapter', () => {
       const url = `${stranger.url}/out.mp4`;
       const progress = await seen({ status: 'succeeded', output: [null, '', url, 'https://replicate.delivery/2'] });
       expect(progress).to.deep.equal({ state: 'succeeded', output: { url }, isWatermarked: false });
+      expect(upstream().getFileHeaders(url)).to.equal(undefined);
     });
 
     for (const output of [null, undefined, '', 7, [], [null], [['https://a']], { url: 'https://a' }]) {

@@ -20,9 +20,10 @@ export async function cancelGeneration(caller: Caller, uuid: string): Promise<Ge
   const key = { uuid, account_id: caller.accountId };
   const cancellation = await cancelUnsubmitted(key, null, caller);
   if (cancellation?.hasEnded === false) {
-    logger.info({ generationId: uuid, isSubmitted: cancellation.isSubmitted }, 'cancellation requested');
+    const { upstream, polledAt } = cancellation;
+    logger.info({ generationId: uuid, upstream }, 'cancellation requested');
     // A submit in progress is cancelled by its worker, once it is accepted.
-    if (cancellation.isSubmitted) void enqueuePoll(key, getPollDelayMs(cancellation.polledAt));
+    if (upstream !== null) void enqueuePoll({ ...key, upstream }, getPollDelayMs(polledAt));
   }
   if (cancellation === undefined) return findGeneration(caller, uuid);
   // Carried out, whatever has happened to the credential, the account and the generation since.

@@ -6,7 +6,7 @@ import { isRejection } from '../../lib/database/errors.ts';
 import { writeArray, prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/generationUpdates.ts';
-import { enqueueRefresh } from '../../queues/enqueue.ts';
+import { enqueueAwaited } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import { SHOWN_COLUMNS } from '../../presenters/generation.ts';
@@ -26,9 +26,10 @@ import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
 import { qualifyColumns } from '../exportList.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
-/** A generation as it is stored, and whether a read of it leads to a refresh. */
+/** A generation as it is stored, and the step that a read of it leads to. */
 interface StoredGeneration extends Generation {
-  is_refresh_due: boolean;
+  /** Null if it has ended, is not submitted, or that step was made less than 2 seconds ago. */
+  awaited_step: 'poll' | 'collect' | null;
 }
 
 /** The credential of a read, and the generation; its `uuid` is null if the account has none. */
@@ -46,8 +47,9 @@ const READ = prepared(
                    SELECT FROM oauth_grants o
                     WHERE o.uuid = wanted.grant_uuid AND o.account_id = wanted.account_id AND o.revoked_at IS NULL)) AS is_valid,
           ${qualifyColumns('g', SHOWN_COLUMNS).join(', ')}, g.upstream,
-          g.status = 'queued' AND g.upstream_handle IS NOT NULL
-            AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due
+          CASE WHEN g.status <> 'queued' OR g.upstream_handle IS NULL OR g.leased_until > :now THEN NULL
+               WHEN g.upstream_output IS NOT NULL THEN 'collect'
+               WHEN g.polled_at IS NULL OR g.polled_at <= :refreshable THEN 'poll' END AS awaited_step
      FROM unnest(${writeArray('uuids', 'uuid')}, cast(:accounts AS bigint[]), cast(:hashes AS bytea[]), cast(:grants AS uuid[]))
             WITH ORDINALITY AS wanted (uuid, account_id, key_hash, grant_uuid, ordinal)
      LEFT JOIN api_keys k
@@ -127,9 +129,9 @@ export async function readGeneration(
   const row = present === undefined ? await findGeneration(caller, uuid) : await requireFound(present);
   if (row.status !== 'queued') return row;
   if (wait !== undefined && wait.seconds > 0) return waitForCompletion(caller, row, wait);
-  if (!row.is_refresh_due) return row;
+  if (row.awaited_step === null) return row;
   const refreshed = waitForGenerationUpdate(uuid, REFRESH_WAIT_MS);
-  if (await enqueueRefresh({ uuid, account_id: caller.accountId })) await refreshed;
+  if (await enqueueAwaitedStep(row, caller)) await refreshed;
   return findGeneration(caller, uuid);
 }
 
@@ -150,9 +152,14 @@ async function waitForCompletion(
     const row = await findGeneration(caller, initial.uuid);
     if (row.status !== 'queued' || leftMs <= 0 || !isAcceptingWaiters() || isAborted()) return row;
     const isCalledBack = !isFirst && listUpstreamsWithCallbacks().includes(row.upstream ?? '');
-    if (row.is_refresh_due && !isCalledBack) void enqueueRefresh({ uuid: row.uuid, account_id: caller.accountId });
+    if (!isCalledBack || row.awaited_step === 'collect') void enqueueAwaitedStep(row, caller);
     await update;
   }
+}
+
+async function enqueueAwaitedStep(row: StoredGeneration, { accountId }: Caller): Promise<boolean> {
+  const { uuid, upstream, awaited_step: step } = row;
+  return step !== null && enqueueAwaited(step, { uuid, account_id: accountId, upstream: upstream as string });
 }
 
 /**

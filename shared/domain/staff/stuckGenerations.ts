@@ -1,10 +1,10 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
-import type { GenerationKey } from '../../queues/catalog.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { enqueueNextStep } from '../../queues/enqueue.ts';
+import { enqueueNextStep, type QueuedRow } from '../../queues/enqueue.ts';
+import { QUEUED_ROW_COLUMNS } from '../generations/execution/step.ts';
 
 /** A queued generation without recent progress, with the columns that operators need. */
 export type StuckGeneration = Pick<
@@ -46,7 +46,7 @@ const REQUEUE_STUCK = prepared(
    )
    UPDATE generations g SET next_attempt_at = :now, next_poll_at = NULL FROM stuck
     WHERE g.uuid = stuck.uuid AND g.account_id = stuck.account_id
-   RETURNING g.uuid, g.account_id, g.is_test, g.upstream_handle IS NOT NULL AS is_submitted, stuck.next_attempt_at AS was_due_at`,
+   RETURNING ${QUEUED_ROW_COLUMNS}, stuck.next_attempt_at AS was_due_at`,
 );
 
 /** Sorts before every uuid. */
@@ -71,8 +71,7 @@ export async function findStuckGenerationsByUuid(uuids: string[], idleMs: number
   return runStatement<StuckGeneration>(FIND_STUCK_BY_UUID, { uuids, now: at, before: addMilliseconds(at, -idleMs) });
 }
 
-interface RequeuedRow extends GenerationKey {
-  is_submitted: boolean;
+interface RequeuedRow extends QueuedRow {
   /** Time of its next attempt before it was made due. */
   was_due_at: Date;
 }
@@ -106,7 +105,7 @@ export async function requeueGenerations(
   return Promise.all(
     rows.map(async (row) => ({
       uuid: row.uuid,
-      isEnqueued: await enqueueNextStep(row, row.is_submitted),
+      isEnqueued: await enqueueNextStep(row),
     })),
   );
 }

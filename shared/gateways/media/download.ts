@@ -19,6 +19,19 @@ class MissingOutputError extends InvalidOutputError {}
 /** A local file that cannot be read or written, for example because the disk is full. The source is not at fault. */
 export class LocalFileError extends Error {}
 
+/** Size that a download counts with until its length is known. */
+export const UNANNOUNCED_BYTES = 1024 * 1024;
+
+/** There is no space for a file of this size now. */
+export class NoSpaceError extends Error {
+  readonly bytes: number;
+
+  constructor(bytes: number) {
+    super(`There is no local space for ${bytes} bytes now.`);
+    this.bytes = bytes;
+  }
+}
+
 /** Addresses that an upstream's outputs may have besides public ones. */
 export interface DownloadPolicy {
   /** Host and port of the upstream, which may be private. */
@@ -39,6 +52,8 @@ export interface DownloadLimits {
   missingDelayMs: number;
   /** Requests after the first one for an output that is missing. An address of a customer is requested once. */
   missingRetries: number;
+  /** Claims space for the announced length, and for more if it is exceeded. Returns false if there is none. */
+  resize: ((bytes: number) => boolean) | undefined;
 }
 
 const getDefaultLimits = (): DownloadLimits => ({
@@ -47,6 +62,7 @@ const getDefaultLimits = (): DownloadLimits => ({
   idleMs: 15_000,
   missingDelayMs: 250,
   missingRetries: 7,
+  resize: undefined,
 });
 
 const REDIRECTS_MAX = 3;
@@ -57,8 +73,9 @@ const CUSTOMER_CONNECT_TIMEOUT_MS = 3_000;
 
 const agents = perService(
   () => ({
-    unrestrictedAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),
-    publicAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublicAddress } }),
+    // Several upstreams may have their files on one host, so that only their slots bound the downloads from it.
+    unrestrictedAgent: new Agent(),
+    publicAgent: new Agent({ connect: { lookup: lookupPublicAddress } }),
     customerAgent: new Agent({
       connections: CUSTOMER_CONNECTIONS_PER_ORIGIN,
       connect: { lookup: resolvePublicAddress, timeout: CUSTOMER_CONNECT_TIMEOUT_MS },
@@ -114,7 +131,8 @@ export async function downloadContent(
   }
 }
 
-interface DownloadSource {
+/** An address, with optional headers for its own host only. */
+export interface DownloadSource {
   url: string;
   headers?: Record<string, string>;
 }
@@ -133,7 +151,7 @@ function openSource(source: DownloadSource, policy: DownloadPolicy, limits: Part
   const allLimits = { ...getDefaultLimits(), ...limits };
   const incoming: IncomingSource = { announcedBytes: 0, signal: AbortSignal.timeout(allLimits.timeoutMs) };
   const chunks = readSource(source, policy, allLimits, incoming);
-  return { chunks: limitChunks(chunks, policy, allLimits.maxBytes, incoming), incoming };
+  return { chunks: limitChunks(chunks, policy, allLimits, incoming), incoming };
 }
 
 async function* readSource(
@@ -157,14 +175,20 @@ async function* readSource(
 async function* limitChunks(
   chunks: AsyncIterable<Buffer>,
   policy: DownloadPolicy,
-  maxBytes: number,
+  { maxBytes, resize }: DownloadLimits,
   incoming: IncomingSource,
 ): AsyncGenerator<Buffer, void> {
   let bytes = 0;
+  let space = 0;
   try {
     for await (const chunk of chunks) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
+      if (space === 0 || bytes > space) {
+        const isExpected = space === 0 && bytes <= incoming.announcedBytes;
+        space = isExpected ? incoming.announcedBytes : Math.max(UNANNOUNCED_BYTES, Math.min(2 * bytes, maxBytes));
+        if (resize?.(space) === false) throw new NoSpaceError(space);
+      }
       yield chunk;
     }
   } catch (error) {

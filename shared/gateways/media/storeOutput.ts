@@ -1,8 +1,7 @@
 import { config, ConfigError } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
-import type { UpstreamOutput } from '../upstreams/upstream.ts';
-import { downloadContent, type DownloadPolicy } from './download.ts';
+import { downloadContent, type DownloadPolicy, type DownloadSource } from './download.ts';
 import { readHead, sniffFormat } from './formats.ts';
 import { deleteTempFile, newTempFile, checkTempFolder } from './tempFiles.ts';
 import { type FileContent, StoreConfigError } from './mediaStore.ts';
@@ -30,7 +29,9 @@ export async function verifyMediaStore(): Promise<void> {
 }
 
 export interface StoreOutputInput {
-  output: UpstreamOutput;
+  output: DownloadSource | { file: string };
+  /** Claims space for a download whose size becomes known; returns false if there is none. */
+  resize?: (bytes: number) => boolean;
   /** Addresses that the output may have. */
   policy: DownloadPolicy;
   kind: ModelKind;
@@ -55,10 +56,10 @@ const MEMORY_MAX_BYTES = 1024 * 1024;
  * Copies an output to our store with a thumbnail. The paths depend only on the name and the secret token, so a retry
  * after a crash writes the same files. A thumbnail that cannot be made is skipped. An output that came as a local file
  * is kept after an error, for the retry; the caller deletes it.
- * @throws InvalidOutputError if a retry would not help; any other error if it may.
+ * @throws InvalidOutputError if a retry would not help; NoSpaceError if `resize` returned false; any other error if it may.
  */
 export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput> {
-  const { output, policy, kind, name, mediaToken } = input;
+  const { output, policy, kind, name, mediaToken, resize } = input;
   const folder = getMediaFolder(mediaToken);
   const tempFiles: string[] = [];
   const newFile = async () => {
@@ -70,7 +71,7 @@ export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput
     const content =
       'file' in output
         ? { localFile: output.file }
-        : await downloadContent(output, policy, kind === 'image' ? MEMORY_MAX_BYTES : 0, newFile);
+        : await downloadContent(output, policy, kind === 'image' ? MEMORY_MAX_BYTES : 0, newFile, { resize });
     const head = 'data' in content ? content.data : await readHead(content.localFile);
     const { extension, contentType } = sniffFormat(head, kind);
     const original = { name: `${name}.${extension}`, contentType, ...content };

@@ -121,8 +121,11 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     if (!isUnderstood || response.body === undefined) throw probeError(response);
   }
 
-  return { kind, isSynchronous: false, submit, poll, cancel, probe };
+  return { kind, isSynchronous: false, submit, poll, cancel, getFileHeaders, probe };
 }
+
+/** Files are public to anyone with the address. */
+const getFileHeaders = () => undefined;
 
 function parseFalProgress(body: unknown): UpstreamProgress {
   return getField(body, 'status') === 'IN_QUEUE' ? { state: 'running', isWaiting: true } : { state: 'running' };

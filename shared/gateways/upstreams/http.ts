@@ -23,25 +23,16 @@ export interface UpstreamRequestOptions {
 /** Upper bound for a valid response of a queue, which contains addresses and no outputs. */
 const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
 
-function newAgent(connections: number): Agent {
-  return new Agent({
-    // Each request has its own time limit, and a size limit where the response is read whole.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
-    connections,
-  });
-}
-
-const agents = perService(
-  () => ({
-    // Submits have connections of their own: behind queries, their time could run out before they were sent.
-    submitAgent: newAgent(config.UPSTREAM_CONCURRENCY),
-    // Synchronous submits hold a connection for minutes.
-    outputAgent: newAgent(config.UPSTREAM_CONCURRENCY),
-    queryAgent: newAgent(2 * config.UPSTREAM_CONCURRENCY),
-  }),
-  (open) => Promise.all(Object.values(open).map((agent) => agent.destroy())),
+const getAgent = perService(
+  () =>
+    // The slots of execution bound the requests in progress: one that waited for a connection could run out of time.
+    new Agent({
+      // Each request has its own time limit, and a size limit where the response is read whole.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: Math.min(5_000, config.UPSTREAM_TIMEOUT_MS) },
+    }),
+  (open) => open.destroy(),
 );
 
 /**
@@ -87,12 +78,11 @@ export async function requestStream<Read>(
   read: (response: HttpResponse) => Promise<Read>,
 ): Promise<Read> {
   const isJson = body !== undefined && !(body instanceof FormData);
-  const agent = agents()[timeoutMs === undefined ? (method === 'POST' ? 'submitAgent' : 'queryAgent') : 'outputAgent'];
   let isStarted = false;
   try {
     const response = await sendRequest(url, {
       method,
-      dispatcher: observeStart(agent, () => {
+      dispatcher: observeStart(getAgent(), () => {
         isStarted = true;
       }),
       headers: isJson ? { 'content-type': 'application/json', ...headers } : headers,

@@ -57,6 +57,7 @@ function withMetrics(name: string, upstream: Upstream): Upstream {
     submit: measure('submit', (request) => upstream.submit(request)),
     poll: measure('poll', (handle, options) => upstream.poll(handle, options)),
     cancel: measure('cancel', (handle) => upstream.cancel(handle)),
+    getFileHeaders: (url) => upstream.getFileHeaders(url),
     probe: measure('probe', () => upstream.probe()),
   };
 }

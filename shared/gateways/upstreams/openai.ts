@@ -58,11 +58,14 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     return `${baseUrl}/videos/${encodeURIComponent((handle as VideoHandle).id)}`;
   }
 
-  /** Resolves a possibly relative address. Our key is sent to the origin of the upstream only. */
+  /** Resolves a possibly relative address. */
   function buildOutputResult(address: string, response: unknown): UpstreamResult {
     if (!canParseUrl(address, baseUrl)) return NO_OUTPUT_RESULT;
-    const url = new URL(address, baseUrl).href;
-    return succeededResult({ url, headers: isSameOrigin(url, origin) ? credentials : undefined }, response);
+    return succeededResult({ url: new URL(address, baseUrl).href }, response);
+  }
+
+  function getFileHeaders(url: string): Record<string, string> | undefined {
+    return isSameOrigin(url, origin) ? credentials : undefined;
   }
 
   async function createVideo({ generationId, input, images = [] }: SubmitRequest): Promise<SubmitResult> {
@@ -142,7 +145,15 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
   }
 
   const isSynchronous = kind === 'image';
-  return { kind, isSynchronous, submit: isSynchronous ? createImage : createVideo, poll, cancel, probe };
+  return {
+    kind,
+    isSynchronous,
+    submit: isSynchronous ? createImage : createVideo,
+    poll,
+    cancel,
+    getFileHeaders,
+    probe,
+  };
 }
 
 function isFailedStatus(body: unknown): boolean {

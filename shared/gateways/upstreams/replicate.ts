@@ -95,35 +95,9 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
     return parseProgress(response.body);
   }
 
-  function parseProgress(prediction: unknown): UpstreamProgress {
-    switch (getField(prediction, 'status')) {
-      case 'succeeded':
-        if (isFiltered(prediction, getField(prediction, 'output'))) return NOT_ALLOWED_RESULT;
-        return parseOutput(getField(prediction, 'output'), getField(prediction, 'watermarked') === true);
-      case 'failed':
-        return { state: 'failed', message: describeReplicateFailure(toNonEmptyString(getField(prediction, 'error'))) };
-      case 'canceled':
-        return { state: 'failed', message: FAILURE_MESSAGES.cancelled };
-      case 'aborted':
-        return { state: 'failed', message: FAILURE_MESSAGES.notStarted };
-      case 'starting':
-        // Replicate leaves out the time of the start until there is one.
-        return getField(prediction, 'started_at') == null
-          ? { state: 'running', isWaiting: true }
-          : { state: 'running' };
-      default:
-        return { state: 'running' };
-    }
-  }
-
-  function parseOutput(output: unknown, isWatermarked: boolean): UpstreamProgress {
-    const url = Array.isArray(output)
-      ? output.map(toNonEmptyString).find((text) => text !== undefined)
-      : toNonEmptyString(output);
-    if (url === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
-    // Most files are on a separate host, and public to anyone with the address. Files of the API itself need the key.
-    const file = isSameOrigin(url, origin) ? { url, headers: { authorization: headers.authorization } } : { url };
-    return { state: 'succeeded', output: file, isWatermarked };
+  /** Most files are on a separate host, and public to anyone with the address. Files of the API itself need the key. */
+  function getFileHeaders(url: string): Record<string, string> | undefined {
+    return isSameOrigin(url, origin) ? { authorization: headers.authorization } : undefined;
   }
 
   /** The response is the prediction. One that was canceled without a start never ran. */
@@ -139,7 +113,34 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
     if (status !== 200 || typeof body !== 'object' || body === null || Array.isArray(body)) throw probeError(response);
   }
 
-  return { kind, isSynchronous: false, submit, poll, cancel, probe };
+  return { kind, isSynchronous: false, submit, poll, cancel, getFileHeaders, probe };
+}
+
+function parseProgress(prediction: unknown): UpstreamProgress {
+  switch (getField(prediction, 'status')) {
+    case 'succeeded':
+      if (isFiltered(prediction, getField(prediction, 'output'))) return NOT_ALLOWED_RESULT;
+      return parseOutput(getField(prediction, 'output'), getField(prediction, 'watermarked') === true);
+    case 'failed':
+      return { state: 'failed', message: describeReplicateFailure(toNonEmptyString(getField(prediction, 'error'))) };
+    case 'canceled':
+      return { state: 'failed', message: FAILURE_MESSAGES.cancelled };
+    case 'aborted':
+      return { state: 'failed', message: FAILURE_MESSAGES.notStarted };
+    case 'starting':
+      // Replicate leaves out the time of the start until there is one.
+      return getField(prediction, 'started_at') == null ? { state: 'running', isWaiting: true } : { state: 'running' };
+    default:
+      return { state: 'running' };
+  }
+}
+
+function parseOutput(output: unknown, isWatermarked: boolean): UpstreamProgress {
+  const url = Array.isArray(output)
+    ? output.map(toNonEmptyString).find((text) => text !== undefined)
+    : toNonEmptyString(output);
+  if (url === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
+  return { state: 'succeeded', output: { url }, isWatermarked };
 }
 
 /** Returns true if a prediction says that it never started. One that does not say it may have. */

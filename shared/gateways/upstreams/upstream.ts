@@ -28,8 +28,8 @@ export interface SubmitImage {
 /** Identifies a generation at the upstream that accepted it. Stored as JSON, read by the same adapter only. */
 export type UpstreamHandle = Record<string, unknown>;
 
-/** Location of an output: an address, with optional headers for its own host only, or a local file. */
-export type UpstreamOutput = { url: string; headers?: Record<string, string> } | { file: string };
+/** Location of an output: an address, or a local file. */
+export type UpstreamOutput = { url: string } | { file: string };
 
 export type UpstreamResult =
   | { state: 'succeeded'; output: UpstreamOutput; isWatermarked: boolean }
@@ -63,6 +63,8 @@ export interface Upstream {
   poll(handle: UpstreamHandle, options?: PollOptions): Promise<UpstreamProgress>;
   /** Requests the cancellation of a generation. It is not an error if that comes too late. */
   cancel(handle: UpstreamHandle): Promise<CancelResult>;
+  /** Returns the headers that an address of an output needs: our key, for the origin of the upstream only. */
+  getFileHeaders(url: string): Record<string, string> | undefined;
   /** Resolves if the upstream responds as one that can accept submits. */
   probe(): Promise<void>;
 }

@@ -66,6 +66,7 @@ const MAKE_POLL_DUE = prepared(
             greatest(cast(:now AS timestamptz), g.polled_at + interval '${REFRESH_INTERVAL_MS} milliseconds') AS due
        FROM generations g
       WHERE g.uuid = :uuid AND g.account_id = :accountId AND g.status = 'queued' AND g.upstream = :upstream
+        AND g.upstream_output IS NULL
         AND cast(:submitStartedAt AS timestamptz) IN (g.submitted_at, g.submit_started_at)
         AND (g.upstream_handle IS NULL OR coalesce(g.upstream_handle ->> 'request_id', g.upstream_handle ->> 'id') = :jobId)
         FOR NO KEY UPDATE
@@ -90,7 +91,7 @@ async function makePollDue({ uuid, accountId, upstream, submitStartedAt }: Callb
   const [row] = await runStatement<{ is_submitted: boolean; due: Date }>(MAKE_POLL_DUE, bindings);
   if (row?.is_submitted !== true) return;
   const delayMs = Math.ceil((row.due.getTime() - at.getTime()) / DELAY_STEP_MS) * DELAY_STEP_MS;
-  void enqueuePoll({ uuid, account_id: accountId }, delayMs);
+  void enqueuePoll({ uuid, account_id: accountId, upstream }, delayMs);
 }
 
 /** Either the request is not the upstream's, or the keys of its call-backs are wrong, and then none is ever accepted. */

@@ -1,6 +1,6 @@
 -- Cancels a queued generation. One that certainly was not submitted (no handle, no unconfirmed submit, and no claim other
 -- than the caller's own) ends and is refunded. For any other the request is recorded, once. Returns no row if the generation
--- has ended, is deleted, or its cancellation was requested before.
+-- has ended, is deleted, or its cancellation was requested before. `upstream` is the one to ask; NULL if none has accepted it.
 CREATE FUNCTION cancel_generation(
   p_uuid       uuid,
   p_account    bigint,
@@ -8,7 +8,7 @@ CREATE FUNCTION cancel_generation(
   p_now        timestamptz,
   p_files_at   timestamptz,
   p_canceled   text
-) RETURNS TABLE (has_ended boolean, is_test boolean, has_webhook boolean, credits integer, is_submitted boolean,
+) RETURNS TABLE (has_ended boolean, is_test boolean, has_webhook boolean, credits integer, upstream text,
                  polled_at timestamptz) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -26,7 +26,7 @@ BEGIN
   ELSIF NOT v_generation.is_submitted AND v_generation.unconfirmed_submits = 0
         AND v_generation.submit_started_at IS NOT DISTINCT FROM p_claimed_at THEN
     RETURN QUERY
-    SELECT true, f.is_test, f.has_webhook, f.credits, false, cast(NULL AS timestamptz)
+    SELECT true, f.is_test, f.has_webhook, f.credits, cast(NULL AS text), cast(NULL AS timestamptz)
       FROM fail_generations(json_build_array(json_build_object('uuid', p_uuid, 'account_id', p_account, 'message', p_canceled)),
                             ARRAY [p_account], ARRAY [p_uuid], p_now, p_files_at, p_canceled, true) f;
   ELSIF v_generation.cancel_requested_at IS NULL THEN
@@ -35,7 +35,7 @@ BEGIN
        SET cancel_requested_at = p_now, next_poll_at = NULL,
            next_attempt_at = CASE WHEN v_generation.is_submitted THEN p_now ELSE g.next_attempt_at END
      WHERE g.uuid = p_uuid AND g.account_id = p_account
-    RETURNING false, g.is_test, false, 0, v_generation.is_submitted, g.polled_at;
+    RETURNING false, g.is_test, false, 0, CASE WHEN v_generation.is_submitted THEN g.upstream END, g.polled_at;
   END IF;
 END
 $$;

@@ -3,6 +3,7 @@ import { isTestUpstream, usesDispatchLoop } from '../../../gateways/upstreams/in
 import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { perService } from '../../../lib/serviceScope.ts';
+import type { UnsubmittedGeneration } from '../../../queues/catalog.ts';
 import { getLeaseMs } from './lease.ts';
 import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
 import { type ClaimedGeneration, CLAIMED_COLUMNS, batchStep, WANTED_GENERATIONS } from './step.ts';
@@ -57,18 +58,36 @@ function toRouteBindings(routes: readonly ActiveRoute[]): string {
   return JSON.stringify([...rows.values()]);
 }
 
-/** The last encoded routes without a dispatch loop. */
-const encoded = perService(() => ({ routes: [] as readonly ActiveRoute[], bindings: '[]' }));
+/** The active routes, as the claims and the jobs need them. */
+const derived = perService(() => ({
+  routes: [] as readonly ActiveRoute[],
+  byModel: new Map<string, ActiveRoute>(),
+  /** Routes without a dispatch loop, encoded. */
+  bindings: '[]',
+}));
 
-/** Encodes the active routes without a dispatch loop, again only once they have changed. */
-async function encodeActiveRoutes(): Promise<string> {
+/** Derives them again only once the active routes have changed. */
+async function deriveActiveRoutes() {
   const routes = await getActiveRoutes();
-  const last = encoded();
+  const last = derived();
   if (last.routes !== routes) {
+    const byModel = new Map(
+      routes.map((route) => [getRouteKey(route.model, route.catalogId, isTestUpstream(route.upstream)), route]),
+    );
     const bindings = toRouteBindings(routes.filter((route) => !usesDispatchLoop(route)));
-    Object.assign(last, { routes, bindings });
+    Object.assign(last, { routes, byModel, bindings });
   }
-  return last.bindings;
+  return last;
+}
+
+function getRouteKey(model: string, catalogId: number | null, isTest: boolean): string {
+  return `${isTest} ${catalogId} ${model}`;
+}
+
+/** Returns the route that a claim would choose for a generation now; undefined if this process cannot run it. */
+export async function findActiveRoute(generation: UnsubmittedGeneration): Promise<ActiveRoute | undefined> {
+  const { model, catalog_id: catalogId, is_test: isTest } = generation;
+  return (await deriveActiveRoutes()).byModel.get(getRouteKey(model, catalogId, isTest));
 }
 
 /**
@@ -87,7 +106,7 @@ export const claimForSubmit = batchStep(
   ),
   async (at) => ({
     lease: addMilliseconds(at, getLeaseMs()),
-    routes: await encodeActiveRoutes(),
+    routes: (await deriveActiveRoutes()).bindings,
   }),
 );
 
@@ -95,7 +114,7 @@ const CLAIM_OLDEST = prepared(
   'claim_oldest',
   `WITH taken AS (
      SELECT count(*) AS slots FROM generations
-      WHERE status = 'queued' AND upstream = :upstream
+      WHERE status = 'queued' AND upstream = :upstream AND upstream_output IS NULL
         AND (upstream_handle IS NOT NULL OR (submit_started_at IS NOT NULL AND leased_until > :now))
    ), free AS (
      SELECT g.uuid, g.account_id, route.upstream, route.upstream_model

@@ -21,7 +21,7 @@ BEGIN
   ), ended AS (
     UPDATE generations g
        SET status = 'succeeded', completed_at = p_now, output_path = r.output_path, thumbnail_path = r.thumbnail_path,
-           is_watermarked = r.is_watermarked, provider_cost_cents = r.provider_cost_cents
+           is_watermarked = r.is_watermarked, provider_cost_cents = r.provider_cost_cents, upstream_output = NULL
       FROM result r JOIN accounts a ON a.id = ANY (v_accounts) AND a.id = r.account_id
      WHERE g.uuid = ANY (p_uuids) AND g.uuid = r.uuid AND g.account_id = r.account_id AND g.status = 'queued'
     RETURNING g.uuid, g.account_id, g.is_test, g.deleted_at, g.media_token,

@@ -76,8 +76,8 @@ interface EndedRow {
   credits?: number;
 }
 
-/** Result of a cancellation; undefined if the generation had ended, does not exist, or was cancelled before. */
-export type Cancellation = { hasEnded: true } | { hasEnded: false; isSubmitted: boolean; polledAt: Date | null };
+/** Result of a cancellation, with the upstream that has accepted the generation; undefined if the generation had ended, does not exist, or was cancelled before. */
+export type Cancellation = { hasEnded: true } | { hasEnded: false; upstream: string | null; polledAt: Date | null };
 
 /**
  * Ends and refunds a generation that certainly was not submitted, and records the request for any other queued one.
@@ -94,14 +94,14 @@ export async function cancelUnsubmitted(
   const bindings = { uuid, account: account_id, claimedAt, now: at, ...getFailureBindings(at) };
   type CancelRow = Omit<EndedRow, 'uuid' | 'is_busy'> & {
     has_ended: boolean;
-    is_submitted: boolean;
+    upstream: string | null;
     polled_at: Date | null;
   };
   const [row] = await withVerifiedCredential('cancel generation', caller, (transaction) =>
     runStatement<CancelRow>(CALL_CANCEL, bindings, transaction),
   );
   if (row === undefined) return undefined;
-  if (!row.has_ended) return { hasEnded: false, isSubmitted: row.is_submitted, polledAt: row.polled_at };
+  if (!row.has_ended) return { hasEnded: false, upstream: row.upstream, polledAt: row.polled_at };
   publishEnds([{ uuid, account_id, message: FAILURE_MESSAGES.canceledByOwner }], [{ ...row, uuid, is_busy: false }]);
   return { hasEnded: true };
 }

@@ -1,5 +1,4 @@
-import pLimit from 'p-limit';
-import { isTestUpstream, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
+import { usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { db } from '../../../lib/database/pool.ts';
@@ -7,35 +6,38 @@ import { prepared, runStatement } from '../../../lib/database/preparedStatements
 import { isDraining, trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
-import type { GenerationKey } from '../../../queues/catalog.ts';
+import type { UnsubmittedGeneration } from '../../../queues/catalog.ts';
 import type { UpstreamRateLimit } from '../../../tables/UpstreamRateLimit.ts';
-import { claimForSubmit, claimOldest } from './claim.ts';
+import { claimForSubmit, claimOldest, findActiveRoute } from './claim.ts';
 import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
 import type { ClaimedGeneration } from './step.ts';
 import { submitClaimed } from './submit.ts';
-
-const submitSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
+import { getUpstreamSlots } from './upstreamSlots.ts';
 
 /**
- * Claims and submits generations. Skips those that another worker holds or that need no submit. An upstream with a
- * dispatch loop receives its oldest queued generations instead of the ones named here.
+ * Submits generations within the slots of their upstreams. Skips those that another worker holds or that need no submit. An
+ * upstream with a dispatch loop receives its oldest queued generations instead of the ones named here.
  */
-export async function dispatchGenerations(generations: GenerationKey[]): Promise<void> {
-  const hasTests = generations.some((generation) => generation.is_test === true);
-  const active = await getActiveRoutes();
-  // The test upstream has a dispatch loop. Live generations do not wake it.
-  const routes = hasTests ? active : active.filter(({ upstream }) => !isTestUpstream(upstream));
-  const loopUpstreams = new Set(routes.filter(usesDispatchLoop).map(({ upstream }) => upstream.name));
-  const passes = [...loopUpstreams].map(runDispatchLoop);
-  const live = generations.filter((generation) => generation.is_test !== true);
-  // Claim only when a slot is free: the lease covers one submit and no time in a local queue.
-  const submits = routes.every(usesDispatchLoop)
-    ? []
-    : live.map((generation) => submitSlots()(() => claimAndSubmit(generation)));
-  await Promise.all([...passes, ...submits]);
+export async function dispatchGenerations(generations: UnsubmittedGeneration[]): Promise<void> {
+  const loopUpstreams = new Set<string>();
+  for (const generation of generations) {
+    const route = await findActiveRoute(generation);
+    if (route === undefined) continue;
+    const { name } = route.upstream;
+    if (usesDispatchLoop(route)) loopUpstreams.add(name);
+    else
+      getUpstreamSlots('submit', name).add({
+        generationId: generation.uuid,
+        run: () => claimAndSubmit(generation, name),
+      });
+  }
+  for (const upstream of loopUpstreams) triggerDispatch(upstream);
 }
 
-async function claimAndSubmit(key: GenerationKey): Promise<void> {
+/** Claims only when a slot is free: the lease covers one submit and no time in a local queue. */
+async function claimAndSubmit(key: UnsubmittedGeneration, upstream: string): Promise<void> {
+  const route = await findActiveRoute(key);
+  if (route?.upstream.name !== upstream) return dispatchGenerations([key]);
   const generation = await claimForSubmit(key);
   if (generation !== undefined) await submitClaimed(generation);
 }
@@ -107,9 +109,10 @@ async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void>
 
 /** Starts a dispatch pass without waiting for it. After a failure, the sweep enqueues the generations again. */
 function triggerDispatch(upstream: string): void {
-  runDispatchLoop(upstream).catch((err: unknown) => {
+  const work = runDispatchLoop(upstream).catch((err: unknown) => {
     logger.warn({ err, upstream }, 'dispatch failed; sweep will retry');
   });
+  trackInFlight(work);
 }
 
 function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): void {
@@ -119,7 +122,7 @@ function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): vo
   }, waitMs);
 }
 
-/** Dispatches the next generation of an upstream with a dispatch loop after one of its generations has ended. */
+/** Dispatches the next generation of an upstream with a dispatch loop after one of its runs has ended. */
 export async function onSlotFreed(upstream: string): Promise<void> {
   const routes = await getActiveRoutes();
   if (routes.some((route) => route.upstream.name === upstream && usesDispatchLoop(route))) triggerDispatch(upstream);

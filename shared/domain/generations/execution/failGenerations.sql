@@ -21,7 +21,7 @@ BEGIN
     SELECT * FROM json_to_recordset(p_ends) AS r (uuid uuid, account_id bigint, message text)
   ), ended AS (
     UPDATE generations g
-       SET status = 'failed', completed_at = p_now, error_message = r.message,
+       SET status = 'failed', completed_at = p_now, error_message = r.message, upstream_output = NULL,
            cancel_requested_at = CASE WHEN r.message = p_canceled THEN coalesce(g.cancel_requested_at, p_now)
                                       ELSE g.cancel_requested_at END
       FROM result r JOIN accounts a ON a.id = ANY (v_accounts) AND a.id = r.account_id

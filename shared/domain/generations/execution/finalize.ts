@@ -3,6 +3,7 @@ import { InvalidOutputError } from '../../../gateways/media/download.ts';
 import {
   computeCostCents,
   FAILURE_MESSAGES,
+  getUpstream,
   isTestUpstream,
   type UpstreamRoute,
   type UpstreamResult,
@@ -13,17 +14,25 @@ import { failGeneration, completeGeneration } from './completeOrFail.ts';
 import { retryDuringOutage, type RetryPolicy, tryOnce } from './retry.ts';
 import type { ClaimedGeneration } from './step.ts';
 
+interface FinalizeOptions {
+  /**
+   * Policy for each step. A step that fails is retried alone: an output that is already stored is not fetched again
+   * because the database was unavailable.
+   */
+  retry?: RetryPolicy;
+  /** Claims local space for an output whose size becomes known; returns false if there is none. */
+  resize?: (bytes: number) => boolean;
+}
+
 /**
  * Ends a generation with the result of its upstream: stores the output and then completes it, or fails and refunds it.
- * @param retry policy for each step. A step that fails is retried alone: an output that is already stored is not
- *   fetched again because the database was unavailable.
  * @throws Error if the generation could not be finalized now; the caller may try again.
  */
 export async function finalizeGeneration(
   generation: ClaimedGeneration,
   route: UpstreamRoute,
   result: UpstreamResult,
-  retry: RetryPolicy = tryOnce,
+  { retry = tryOnce, resize }: FinalizeOptions = {},
 ): Promise<void> {
   const { uuid, account_id } = generation;
   if (result.state === 'failed') {
@@ -33,7 +42,8 @@ export async function finalizeGeneration(
   try {
     const { outputPath, thumbnailPath } = await retry(() =>
       storeOutput({
-        output: result.output,
+        output: 'url' in result.output ? addHeaders(result.output.url, route) : result.output,
+        ...(resize === undefined ? {} : { resize }),
         policy: { upstreamHost: new URL(route.upstream.baseUrl).host, allowsPrivateAddresses: route.upstream.isLocal },
         kind: route.kind,
         // Each submission has its own file names: stored outputs never change.
@@ -57,6 +67,12 @@ export async function finalizeGeneration(
     logger.error({ err: error, generationId: uuid }, 'output invalid; failing generation');
     await retry(() => failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.unusableOutput }));
   }
+}
+
+/** Adds our key to an address of the upstream itself, and to no other. */
+function addHeaders(url: string, route: UpstreamRoute): { url: string; headers?: Record<string, string> } {
+  const headers = getUpstream(route).getFileHeaders(url);
+  return headers === undefined ? { url } : { url, headers };
 }
 
 /** Returns null if the price table does not fit: a wrong price must not block an output. */

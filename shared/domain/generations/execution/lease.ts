@@ -1,10 +1,11 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
-import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { SWEEP_GRACE_MS, type ClaimedGeneration, toWantedBindings, WANTED_GENERATIONS } from './step.ts';
 
-/** Leases with a heartbeat, for work that takes longer than one lease: renewed every second until the work is done. */
+/** Leases with a heartbeat, for work that takes longer than one lease: renewed until the work is done. */
+
+const HEARTBEAT_MS = 1_000;
 
 /**
  * Duration of a lease on a generation: one submit and the round trips to the database before and after it. When it
@@ -15,9 +16,9 @@ export const getLeaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE
 const LOCKED_QUEUED = `(SELECT g.uuid, g.account_id FROM ${WANTED_GENERATIONS} WHERE g.status = 'queued'
             ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED) mine`;
 
-const RENEW_REFRESH_THROTTLES = prepared(
-  'renew_refresh_throttles',
-  `UPDATE generations g SET polled_at = :now, next_attempt_at = :until FROM ${LOCKED_QUEUED}
+const RENEW_COLLECTIONS = prepared(
+  'renew_collections',
+  `UPDATE generations g SET leased_until = :until, next_attempt_at = :until FROM ${LOCKED_QUEUED}
     WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id`,
 );
 
@@ -29,11 +30,14 @@ const RENEW_LEASES = prepared(
       AND g.submit_started_at = claim.since AND g.upstream_handle IS NULL`,
 );
 
+/** Duration of a lease on a generation whose output is collected: after the death of its worker another one takes over. */
+export const COLLECTION_LEASE_MS = SWEEP_GRACE_MS;
+
 /**
- * Keeps the refresh throttle of a generation acquired while its output is stored, so that no other process stores the
- * same output. If this process dies, the throttle is free again after 2 seconds.
+ * Renews the lease on a generation while its output is stored. It has no fencing token: two workers that store the same
+ * output write the same files, and one of them ends the generation.
  */
-export const withRefreshThrottle = createLeaseHolder(RENEW_REFRESH_THROTTLES, () => SWEEP_GRACE_MS);
+export const withCollectionLease = createLeaseHolder(RENEW_COLLECTIONS, () => COLLECTION_LEASE_MS);
 
 /**
  * Renews a lease only while its fencing token (`submit_started_at`) is still ours: a worker that lost the lease cannot
@@ -58,7 +62,7 @@ function createLeaseHolder(statement: Statement, getDurationMs: () => number) {
 
   return async <Result>(generation: ClaimedGeneration, work: () => Promise<Result>): Promise<Result> => {
     held.add(generation);
-    heartbeat ??= setInterval(renew, REFRESH_INTERVAL_MS / 2);
+    heartbeat ??= setInterval(renew, HEARTBEAT_MS);
     try {
       return await work();
     } finally {

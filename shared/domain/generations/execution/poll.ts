@@ -1,28 +1,23 @@
-import pLimit from 'p-limit';
 import {
   FAILURE_MESSAGES,
   getUpstream,
   UpstreamError,
   type UpstreamProgress,
-  type UpstreamResult,
   type UpstreamRoute,
 } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { config } from '../../../lib/config.ts';
 import { prepared } from '../../../lib/database/preparedStatements.ts';
-import { trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
-import { perService } from '../../../lib/serviceScope.ts';
-import type { GenerationKey } from '../../../queues/catalog.ts';
+import type { SubmittedGeneration } from '../../../queues/catalog.ts';
 import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
+import { passOutput } from './collect.ts';
+import { failGeneration } from './completeOrFail.ts';
 import { onSlotFreed } from './dispatch.ts';
-import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
-import { withRefreshThrottle } from './lease.ts';
 import { listUpstreamsWithCallbacks } from './pollPace.ts';
 import {
   batchStep,
@@ -32,6 +27,7 @@ import {
   SWEEP_GRACE_MS,
   WANTED_GENERATIONS,
 } from './step.ts';
+import { getUpstreamSlots } from './upstreamSlots.ts';
 
 /** Time since the submission from which "unknown to the upstream" means lost: at first it may not be visible everywhere. */
 const LOST_AFTER_MS = MINUTE_MS;
@@ -42,37 +38,32 @@ const LOST_AFTER_MS = MINUTE_MS;
  */
 const SHORT_RUN_MS = MINUTE_MS;
 
-const pollSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
-const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
-
 /**
- * Polls the upstreams of submitted generations and finalizes those that are done. This is the only path by which an
- * asynchronous upstream's result is read, for readers and for scheduled polls. The process that acquires the refresh
- * throttle polls and enqueues the next poll.
- *
- * Resolves when all were polled, so that a slow download does not block the queue. Each generation keeps its slot until
- * its output is stored, which bounds the number of downloads.
+ * Polls the upstreams of submitted generations, within the slots of each. This is the only path by which an asynchronous
+ * upstream's progress is read, for readers and for scheduled polls. The process that acquires the refresh throttle polls,
+ * and enqueues what follows: the next poll, or the collection of the output.
  */
-export async function pollGenerations(generations: GenerationKey[], trigger: 'read' | 'poll'): Promise<void> {
-  const slots = trigger === 'read' ? readSlots() : pollSlots();
-  const acquire = trigger === 'read' ? acquireReadRefresh : acquirePoll;
-  await Promise.all(
-    generations.map(
-      (key) =>
-        new Promise<void>((resolvePolled, reject) => {
-          trackInFlight(
-            slots(async () => {
-              const generation = await acquire(key);
-              const progress = generation === undefined ? undefined : await pollAndCancel(generation);
-              resolvePolled();
-              if (generation === undefined || progress === undefined) return;
-              if (progress.state === 'running') scheduleNextPoll(generation);
-              else await finalizeOrRetry(generation, progress);
-            }).catch(reject),
-          );
-        }),
-    ),
-  );
+export function pollGenerations(generations: SubmittedGeneration[]): void {
+  for (const generation of generations) {
+    const { uuid: generationId, upstream, isAwaited } = generation;
+    getUpstreamSlots('poll', upstream).add({ generationId, isAwaited, run: () => pollGeneration(generation) });
+  }
+}
+
+async function pollGeneration(key: SubmittedGeneration): Promise<void> {
+  const generation = await (key.isAwaited === true ? acquireReadRefresh : acquirePoll)(key);
+  if (generation === undefined) return;
+  const progress = await pollAndCancel(generation);
+  if (progress.state === 'running') return scheduleNextPoll(generation);
+  const { uuid, account_id, upstream } = generation;
+  try {
+    if (progress.state === 'failed') await failGeneration({ uuid, account_id, message: progress.message });
+    else await passOutput({ ...key, upstream }, progress);
+    await onSlotFreed(upstream);
+  } catch (err) {
+    logger.warn({ err, generationId: uuid }, 'end at the upstream not recorded; will poll again');
+    scheduleNextPoll(generation);
+  }
 }
 
 /**
@@ -117,19 +108,6 @@ function scheduleNextPoll(generation: ClaimedGeneration): void {
   void enqueuePoll(generation, Math.ceil(generation.poll_delay_ms / 1_000) * 1_000);
 }
 
-/** Finalizes a generation, or schedules another poll if that fails. Never rejects. */
-async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamResult): Promise<void> {
-  const { uuid, upstream } = generation;
-  try {
-    const route = (await getGenerationRoute(generation)) as UpstreamRoute;
-    await withRefreshThrottle(generation, () => finalizeGeneration(generation, route, result));
-    await onSlotFreed(upstream);
-  } catch (err) {
-    logger.warn({ err, generationId: uuid }, 'finalize failed; will poll again');
-    scheduleNextPoll(generation);
-  }
-}
-
 function isLongAgo(time: Date, milliseconds: number): boolean {
   return now().getTime() - time.getTime() > milliseconds;
 }
@@ -152,8 +130,8 @@ function createRefreshThrottle(name: string, isDue: string) {
       name,
       `WITH open AS (
          SELECT g.uuid, g.account_id FROM ${WANTED_GENERATIONS}
-          WHERE g.status = 'queued' AND g.upstream_handle IS NOT NULL
-            AND (g.polled_at IS NULL OR g.polled_at <= :before) ${isDue}
+          WHERE g.status = 'queued' AND g.upstream_handle IS NOT NULL AND g.upstream_output IS NULL
+            AND (g.leased_until IS NULL OR g.leased_until <= :now) AND (g.polled_at IS NULL OR g.polled_at <= :before) ${isDue}
           ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
        )
        UPDATE generations g

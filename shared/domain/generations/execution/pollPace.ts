@@ -1,4 +1,5 @@
 import { listUpstreamSettings } from '../../../gateways/upstreams/index.ts';
+import { now } from '../../../lib/clock.ts';
 import { findActiveCallbacks } from '../../../queues/callbackActivity.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 
@@ -9,6 +10,12 @@ const RARE_POLL_DELAY_MS = 8_000;
 export function listUpstreamsWithCallbacks(): string[] {
   const configured = listUpstreamSettings().filter(({ callbacks }) => callbacks !== undefined);
   return [...findActiveCallbacks(configured.map(({ name }) => name))];
+}
+
+/** Returns the delay between two polls: `age / 5`, at least 2 and at most 8 seconds. */
+export function getUsualPollDelayMs(createdAt: Date): number {
+  const age = now().getTime() - createdAt.getTime();
+  return Math.round(Math.min(RARE_POLL_DELAY_MS, Math.max(REFRESH_INTERVAL_MS, age / 5)) / 1_000) * 1_000;
 }
 
 /** Returns the delay between the submit of a generation and its first poll. */

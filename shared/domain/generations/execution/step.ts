@@ -38,6 +38,7 @@ export type ClaimedGeneration = Pick<
   | 'cancel_requested_at'
   | 'submitted_at'
   | 'account_error_at'
+  | 'upstream_output'
 > & {
   upstream: string;
   upstream_model: string;
@@ -50,7 +51,7 @@ export type ClaimedGeneration = Pick<
 };
 
 export const CLAIMED_COLUMNS = `g.uuid, g.account_id, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
-  g.upstream, g.upstream_model, g.upstream_handle, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.account_error_at,
+  g.upstream, g.upstream_model, g.upstream_handle, g.upstream_output, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.account_error_at,
   g.catalog_id`;
 
 /**
@@ -68,6 +69,11 @@ export function toWantedBindings(generations: GenerationKey[]): { uuids: string[
     accounts: generations.map(({ account_id }) => account_id),
   };
 }
+
+/** Columns of a {@link QueuedRow}. */
+export const QUEUED_ROW_COLUMNS = `g.uuid, g.account_id, g.model, g.catalog_id, g.is_test, g.upstream,
+          CASE WHEN g.upstream_handle IS NULL THEN 'dispatch' WHEN g.upstream_output IS NULL THEN 'poll' ELSE 'collect' END
+            AS next_step`;
 
 /** Returns a function that makes the step for one generation, batched with concurrent calls into one statement. */
 export function batchStep(

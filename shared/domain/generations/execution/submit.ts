@@ -123,7 +123,7 @@ async function handleResult(
 ): Promise<void> {
   try {
     if (result.state === 'succeeded') await retryDuringOutage(generation, () => recordAcceptance(route));
-    await finalizeGeneration(generation, route, result, retryUntilStored(generation));
+    await finalizeGeneration(generation, route, result, { retry: retryUntilStored(generation) });
   } finally {
     if (result.state === 'succeeded' && 'file' in result.output) await deleteTempFile(result.output.file);
   }
@@ -134,7 +134,7 @@ async function handleSubmitError(
   route: UpstreamRoute,
   error: UpstreamError,
 ): Promise<void> {
-  const { uuid, account_id } = generation;
+  const { uuid, account_id, model, catalog_id } = generation;
   const accountErrorAt = error.isAccountError ? now() : null;
   const evidence =
     accountErrorAt === null
@@ -151,7 +151,8 @@ async function handleSubmitError(
     releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted', accountErrorAt),
   );
   if (isCancelRequested && (await cancelUnsubmitted(generation, null))?.hasEnded === true) return;
-  void enqueueDispatch({ uuid, account_id, is_test: isTestUpstream(route.upstream) }, { delayMs });
+  const isTest = isTestUpstream(route.upstream);
+  void enqueueDispatch({ uuid, account_id, model, catalog_id, is_test: isTest }, { delayMs });
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.
   if (error.isAccountError) {

@@ -2,14 +2,14 @@ import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
-import type { GenerationKey } from '../../../queues/catalog.ts';
 import type { Generation } from '../../../tables/Generation.ts';
-import { enqueueNextStep } from '../../../queues/enqueue.ts';
+import { enqueueNextStep, type QueuedRow } from '../../../queues/enqueue.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { failGeneration } from './completeOrFail.ts';
 import { onSlotFreed } from './dispatch.ts';
 import { getGenerationRoute } from './generationRoute.ts';
-import type { ClaimedGeneration } from './step.ts';
+import { type ClaimedGeneration, QUEUED_ROW_COLUMNS } from './step.ts';
+import { getUpstreamSlots } from './upstreamSlots.ts';
 
 const BATCH_SIZE = 1_000;
 const REQUEUE_AFTER_MS = 10_000;
@@ -23,7 +23,7 @@ const SWEEP_OVERDUE = prepared(
    )
    UPDATE generations g SET next_attempt_at = :again, next_poll_at = NULL FROM overdue
     WHERE g.uuid = overdue.uuid AND g.account_id = overdue.account_id
-   RETURNING g.uuid, g.account_id, g.is_test, g.upstream_handle IS NOT NULL AS submitted`,
+   RETURNING ${QUEUED_ROW_COLUMNS}`,
 );
 
 const FIND_EXPIRED = prepared(
@@ -44,12 +44,12 @@ export async function sweepGenerations(): Promise<void> {
 async function enqueueOverdue(): Promise<void> {
   for (;;) {
     const at = now();
-    const rows = await runStatement<GenerationKey & { submitted: boolean }>(SWEEP_OVERDUE, {
+    const rows = await runStatement<QueuedRow>(SWEEP_OVERDUE, {
       now: at,
       again: addMilliseconds(at, REQUEUE_AFTER_MS),
     });
     if (rows.length > 0) logger.info({ count: rows.length }, 'overdue generations re-enqueued');
-    await Promise.all(rows.map((row) => enqueueNextStep(row, row.submitted)));
+    await Promise.all(rows.map(enqueueNextStep));
     if (rows.length < BATCH_SIZE) return;
   }
 }
@@ -81,6 +81,9 @@ async function failExpiredGeneration(generation: ExpiredGeneration): Promise<voi
   const route = await getGenerationRoute(generation);
   if (route === undefined) return;
   // The refund does not depend on it, so it is not awaited.
-  void cancelAtUpstream(uuid, route, generation.upstream_handle);
+  getUpstreamSlots('cancel', generation.upstream).add({
+    generationId: uuid,
+    run: async () => void (await cancelAtUpstream(uuid, route, generation.upstream_handle)),
+  });
   await onSlotFreed(generation.upstream);
 }

@@ -1,0 +1,177 @@
+import { NoSpaceError, UNANNOUNCED_BYTES } from '../../../gateways/media/download.ts';
+import type { UpstreamResult, UpstreamRoute } from '../../../gateways/upstreams/index.ts';
+import { createBatcher } from '../../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../../lib/clock.ts';
+import { isRejection } from '../../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
+import { logger } from '../../../lib/logger.ts';
+import type { GenerationKey, SubmittedGeneration } from '../../../queues/catalog.ts';
+import { enqueueAwaited, enqueueCollect, enqueuePoll } from '../../../queues/enqueue.ts';
+import type { Generation } from '../../../tables/Generation.ts';
+import { finalizeGeneration } from './finalize.ts';
+import { getGenerationRoute } from './generationRoute.ts';
+import { COLLECTION_LEASE_MS, withCollectionLease } from './lease.ts';
+import { getUsualPollDelayMs } from './pollPace.ts';
+import {
+  batchStep,
+  CLAIMED_COLUMNS,
+  type ClaimedGeneration,
+  STEP_INTERVAL_MS,
+  SWEEP_GRACE_MS,
+  WANTED_GENERATIONS,
+} from './step.ts';
+import { getUpstreamSlots } from './upstreamSlots.ts';
+
+/** Address of an output, as the row of its generation holds it. */
+type StoredOutput = NonNullable<Generation['upstream_output']>;
+
+/** A run that has succeeded. */
+type Success = Extract<UpstreamResult, { state: 'succeeded' }>;
+
+/** Addresses that a row holds: a longer one is a `data:` address, which contains the file. */
+const STORABLE_ADDRESS = /^[!-~]{1,4096}$/;
+
+/**
+ * Records where the output of a run is, and enqueues its collection. An output that no row can hold is collected by this
+ * process; if that dies, the next poll finds the output again.
+ */
+export async function passOutput(generation: SubmittedGeneration, result: Success): Promise<void> {
+  const { output, isWatermarked } = result;
+  if ('file' in output || !STORABLE_ADDRESS.test(output.url)) return addCollection(generation, { result });
+  const { uuid, account_id } = generation;
+  await recordOutput({ uuid, account_id, output: { url: output.url, isWatermarked } });
+  void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
+}
+
+/** Stores the outputs of generations that have ended at their upstream, within the slots of each upstream. */
+export function collectGenerations(generations: SubmittedGeneration[]): void {
+  for (const generation of generations) addCollection(generation);
+}
+
+/**
+ * @param options.result an output that is not in the row.
+ * @param options.bytes size of the output, if it is known.
+ */
+function addCollection(
+  generation: SubmittedGeneration,
+  { result, bytes = UNANNOUNCED_BYTES }: { result?: Success; bytes?: number } = {},
+): void {
+  const { uuid: generationId, upstream, isAwaited } = generation;
+  const slots = getUpstreamSlots('collect', upstream);
+  slots.add({ generationId, isAwaited, bytes, run: (resize) => collect(generation, result, resize) });
+}
+
+async function collect(
+  key: SubmittedGeneration,
+  kept: Success | undefined,
+  resize: (bytes: number) => boolean,
+): Promise<void> {
+  const generation = await (kept === undefined ? claimCollection : claimKeptOutput)(key);
+  if (generation === undefined) return;
+  try {
+    const result = kept ?? toResult(generation.upstream_output as StoredOutput);
+    const route = (await getGenerationRoute(generation)) as UpstreamRoute;
+    await withCollectionLease(generation, () => finalizeGeneration(generation, route, result, { resize }));
+  } catch (error) {
+    await releaseAfter(error, generation, key, kept);
+  }
+}
+
+function toResult({ url, isWatermarked }: StoredOutput): Success {
+  return { state: 'succeeded', output: { url }, isWatermarked };
+}
+
+/**
+ * Releases the claim of a collection that failed. An output for which there was no space starts over when there is.
+ * Otherwise the upstream is asked again: the address may have expired. If the release fails, so does the lease.
+ */
+async function releaseAfter(
+  error: unknown,
+  generation: ClaimedGeneration,
+  key: SubmittedGeneration,
+  result: Success | undefined,
+): Promise<void> {
+  if (error instanceof NoSpaceError) {
+    await release(generation, SWEEP_GRACE_MS, 'ended');
+    addCollection(key, { ...(result === undefined ? {} : { result }), bytes: error.bytes });
+    return;
+  }
+  logger.warn({ err: error, generationId: key.uuid }, 'finalize failed; will poll again');
+  const delayMs = getUsualPollDelayMs(generation.created_at);
+  await release(generation, delayMs + SWEEP_GRACE_MS, 'unknown');
+  void enqueuePoll(key, delayMs);
+}
+
+interface OutputRecord extends GenerationKey {
+  output: StoredOutput;
+}
+
+const RECORD_OUTPUT = prepared(
+  'record_output',
+  `WITH mine AS (
+     SELECT g.uuid, g.account_id, r.output
+       FROM generations g
+       JOIN json_to_recordset(:outputs) AS r (uuid uuid, account_id bigint, output jsonb)
+         ON r.uuid = g.uuid AND r.account_id = g.account_id
+      WHERE g.uuid = ANY (:uuids) AND g.status = 'queued' AND g.upstream_handle IS NOT NULL
+      ORDER BY g.uuid FOR NO KEY UPDATE OF g
+   )
+   UPDATE generations g SET upstream_output = mine.output, next_attempt_at = :due
+     FROM mine WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id`,
+);
+
+/** Records that a run has ended with an output, and where that is: the next step is its collection. */
+const recordOutput = createBatcher<OutputRecord, void>({
+  maxItems: 64,
+  maxInFlight: 2,
+  intervalMs: STEP_INTERVAL_MS,
+  isItemError: isRejection,
+  getKey: ({ uuid }) => uuid,
+  run: async (outputs) => {
+    await runStatement(RECORD_OUTPUT, {
+      uuids: outputs.map(({ uuid }) => uuid),
+      outputs: JSON.stringify(outputs),
+      due: addMilliseconds(now(), SWEEP_GRACE_MS),
+    });
+    return [];
+  },
+});
+
+/** Claims the collection of an output with a lease, or returns undefined if it has ended, or another worker collects it. */
+function createClaim(name: string, condition: string) {
+  return batchStep(
+    prepared(
+      name,
+      `WITH free AS (
+         SELECT g.uuid, g.account_id FROM ${WANTED_GENERATIONS}
+          WHERE g.status = 'queued' AND g.upstream_handle IS NOT NULL AND ${condition}
+            AND (g.leased_until IS NULL OR g.leased_until <= :now)
+          ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
+       )
+       UPDATE generations g SET leased_until = :lease, next_attempt_at = :lease
+         FROM free WHERE g.uuid = free.uuid AND g.account_id = free.account_id
+       RETURNING ${CLAIMED_COLUMNS}`,
+    ),
+    (at) => ({ lease: addMilliseconds(at, COLLECTION_LEASE_MS) }),
+  );
+}
+
+const claimCollection = createClaim('claim_collection', 'g.upstream_output IS NOT NULL');
+const claimKeptOutput = createClaim('claim_kept_output', 'g.upstream_output IS NULL');
+
+const RELEASE = prepared(
+  'release_collection',
+  `UPDATE generations
+      SET leased_until = NULL, next_poll_at = NULL, next_attempt_at = :due,
+          upstream_output = CASE WHEN :ended THEN upstream_output END
+    WHERE uuid = :uuid AND account_id = :account_id AND status = 'queued'`,
+);
+
+async function release(
+  { uuid, account_id }: GenerationKey,
+  delayMs: number,
+  state: 'ended' | 'unknown',
+): Promise<void> {
+  const due = addMilliseconds(now(), delayMs);
+  await runStatement(RELEASE, { uuid, account_id, due, ended: state === 'ended' });
+}

@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import type { Program } from '../../dev/local/environment/program.ts';
+import { PNG } from '../fakes/misbehave.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { waitForStoredEnd } from '../harness/upstreamCallbacks.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+describe('the output of a run that has ended', () => {
+  let service: TestService;
+  let worker: Program;
+  let customer: TestCustomer;
+  before(async () => {
+    service = await startTestService({ workers: 0, env: { MEDIA_MAX_BYTES: String(4 * MEGABYTE) } });
+    worker = await service.startWorker();
+    customer = await service.createCustomer('studio');
+  });
+  after(() => service.stop());
+  beforeEach(() => service.upstream.reset());
+
+  const countFileRequests = () => service.upstream.requests.filter(({ call }) => call.includes('/files/')).length;
+  const readOutput = async (uuid: string) =>
+    (await service.sql('SELECT upstream_output FROM generations WHERE uuid = $1', [uuid]))[0].upstream_output;
+
+  it('is collected by another worker if the one that collects it dies, without another poll', async () => {
+    service.upstream.file = 'hang';
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('collecting', () => countFileRequests() > 0);
+    const polls = service.upstream.jobsFor(prompt)[0]?.polls.length;
+    expect(await readOutput(uuid)).to.include({ isWatermarked: false });
+    await worker.kill();
+    service.upstream.file = undefined;
+    worker = await service.startWorker();
+    expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt)[0]?.polls).to.have.length(polls as number);
+    expect(await readOutput(uuid)).to.equal(null);
+  });
+
+  it('is collected once there is space for it, if several are large', async () => {
+    const known = countFileRequests();
+    service.upstream.picture = Buffer.concat([PNG, Buffer.alloc(3 * MEGABYTE)]);
+    const images = await Promise.all(Array.from({ length: 4 }, () => customer.createImage()));
+    for (const { uuid } of images) expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    // An output that did not fit was requested again.
+    expect(countFileRequests() - known).to.be.above(4);
+    expect(await customer.balance()).to.equal(3_000 - 5 * 8);
+  });
+
+  it('is collected from a data address that no row holds', async () => {
+    const url = `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(10_000)]).toString('base64')}`;
+    service.upstream.changeBody = (body, operation) =>
+      operation === 'result' ? { ...body, images: [{ url, content_type: 'image/png' }] } : body;
+    const { uuid } = await customer.createImage();
+    expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+  });
+});
