@@ -11,7 +11,7 @@ import type { Generation } from '../../../tables/Generation.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { COLLECTION_LEASE_MS, withCollectionLease } from './lease.ts';
-import { getUsualPollDelayMs } from './pollPace.ts';
+import { STORE_RETRY_DELAY_MS } from './retry.ts';
 import {
   batchStep,
   CLAIMED_COLUMNS,
@@ -97,9 +97,8 @@ async function releaseAfter(
     return;
   }
   logger.warn({ err: error, generationId: key.uuid }, 'finalize failed; will poll again');
-  const delayMs = getUsualPollDelayMs(generation.created_at);
-  await release(generation, delayMs + SWEEP_GRACE_MS, 'unknown');
-  void enqueuePoll(key, delayMs);
+  await release(generation, STORE_RETRY_DELAY_MS + SWEEP_GRACE_MS, 'unknown');
+  void enqueuePoll(key, STORE_RETRY_DELAY_MS);
 }
 
 interface OutputRecord extends GenerationKey {

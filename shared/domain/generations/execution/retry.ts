@@ -7,7 +7,8 @@ import { logger } from '../../../lib/logger.ts';
 import type { ClaimedGeneration } from './step.ts';
 
 const OUTAGE_RETRY_DELAY_MS = 1_000;
-const STORE_RETRY_DELAY_MS = 3_000;
+/** Delay after an output could not be stored. */
+export const STORE_RETRY_DELAY_MS = 3_000;
 
 interface RetryOptions {
   delayMs: number;

@@ -103,7 +103,7 @@ async function handleAccepted(
 ): Promise<void> {
   const { uuid, account_id } = generation;
   const { name: upstream } = route.upstream;
-  const firstPollDelayMs = getFirstPollDelayMs(upstream);
+  const firstPollDelayMs = getFirstPollDelayMs(upstream, route.modelId);
   const acceptedSubmit = { uuid, account_id, handle, upstream, upstream_model: route.modelId, firstPollDelayMs };
   const outcome = await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit));
   if (outcome !== 'late') {
