@@ -21,12 +21,20 @@ export function buildCreateRequest(
   account: number,
   path = '/api/generations/create/',
   headers = [buildKeyHeader(account)],
+  body = CREATE_BODY,
 ): string {
   return buildHead('POST', path, [
     ...headers,
     'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(CREATE_BODY)}`,
-  ]).concat(CREATE_BODY);
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]).concat(body);
+}
+
+/** A create of a video by an account. */
+export function buildVideoRequest(account: number): string {
+  const { prompt } = JSON.parse(CREATE_BODY) as { prompt: string };
+  const body = JSON.stringify({ model: 'vidmodel-video', prompt, params: { duration: 5, resolution: '720p' } });
+  return buildCreateRequest(account, undefined, undefined, body);
 }
 
 export function buildGetRequest(account: number, path: string): string {

@@ -19,6 +19,7 @@ import { measureStart } from './measurements/start.ts';
 import { measureThumbnails } from './measurements/thumbnails.ts';
 import { measureTimeToResult } from './measurements/timeToResult.ts';
 import { measureTokens } from './measurements/oauthTokens.ts';
+import { measureUpstreamIsolation } from './measurements/upstreamIsolation.ts';
 import { compareVersions } from './measurements/versions.ts';
 import { measureWebhooks } from './measurements/webhooks.ts';
 import { type FigureName, type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
@@ -44,6 +45,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['pages'], measurePages],
   [['grants'], measureCreditPeriods],
   [['isolation'], measureIsolation],
+  [['isolation'], measureUpstreamIsolation],
   [['webhooks'], measureWebhooks],
   [['deliveries'], measureDeliveries],
   [['tokens'], measureTokens],

@@ -59,6 +59,8 @@ export interface BenchOptions {
   grants: { accounts: number };
   /** Accounts that are due while creates continue; rounds with and without their renewal, and the time of each. */
   isolation: { accounts: number; rounds: number; roundMs: number };
+  /** Rounds with and without each fault of another upstream, and for how long creates are sent in each. */
+  upstreamIsolation: { rounds: number; roundMs: number };
   /** Rounds of latencies under load; times to find the capacity, and at each share of it. */
   load: { rounds: number; capacityMs: number; loadMs: number };
   /** Webhooks of a round, and for how long and how often the delay of events at a constant rate is measured. */
@@ -75,6 +77,7 @@ const FULL_RUN = {
   growth: { small: 10_000, large: 1_000_000, requests: 600 },
   grants: { accounts: 100_000 },
   isolation: { accounts: 1_000_000, rounds: 5, roundMs: 20_000 },
+  upstreamIsolation: { rounds: 3, roundMs: 8_000 },
   load: { rounds: 5, capacityMs: 1_500, loadMs: 4_000 },
   mcp: { sessions: 10_000 },
   thumbnails: { repetitions: 20 },
@@ -91,6 +94,7 @@ const QUICK_RUN = {
   growth: { small: 1_000, large: 20_000, requests: 60 },
   grants: { accounts: 10_000 },
   isolation: { accounts: 10_000, rounds: 1, roundMs: 2_000 },
+  upstreamIsolation: { rounds: 1, roundMs: 2_000 },
   load: { rounds: 1, capacityMs: 300, loadMs: 500 },
   mcp: { sessions: 500 },
   thumbnails: { repetitions: 2 },

@@ -16,6 +16,13 @@ const resultTarget = (rate: number): Target => ({
   unit: 'ms',
 });
 
+const upstreamTarget = (fault: string): Target => ({
+  title: `create to end at one upstream, p99, while at another one ${fault} : without`,
+  reach: 1.1,
+  aim: 1.1,
+  better: 'less',
+});
+
 const loadTarget = (what: string): Target => ({
   title: `${what} at 80 % of capacity, p99 : bare Koa at 80 % of its own`,
   reach: 1.5,
@@ -71,6 +78,10 @@ export const TARGETS = {
     aim: 1.2,
     better: 'less',
   },
+  isolationSubmit: upstreamTarget('submits hang'),
+  isolationStatus: upstreamTarget('polls hang'),
+  isolationFileHost: upstreamTarget('the file host hangs'),
+  isolationSlowFile: upstreamTarget('files of 500 MB are slow'),
   webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 2, aim: 1.5, better: 'less' },
   deliveries1: { title: 'webhooks delivered, 1 endpoint : bare BullMQ and a POST', reach: 0.3, aim: 1, better: 'more' },
   deliveries100: { title: 'the same, 100 endpoints', reach: 0.3, aim: 1, better: 'more' },
