@@ -13,7 +13,7 @@ export interface AdapterCase {
   /** The operation that returns the output. */
   outputOperation: 'status' | 'result';
   /** Location of the output of a job, and the headers for it. */
-  output: (url: string, id: string) => object;
+  output: (url: string, id: string) => { url: string; headers?: Record<string, string> };
 }
 
 export const CASES: AdapterCase[] = [

@@ -160,8 +160,10 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
         const { handle, prompt, id } = await accept();
         expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
         fake.end(prompt, 'succeeded');
-        const expected = { state: 'succeeded', output: output(fake.url, id), isWatermarked: false };
+        const { url, headers } = output(fake.url, id);
+        const expected = { state: 'succeeded', output: { url }, isWatermarked: false };
         expect(await upstream().poll(handle)).to.deep.equal(expected);
+        expect(upstream().getFileHeaders(url)).to.deep.equal(headers);
       });
 
       it('reports failed with the message of the model', async () => {
