@@ -32,15 +32,20 @@ type Success = Extract<UpstreamResult, { state: 'succeeded' }>;
 const STORABLE_ADDRESS = /^[!-~]{1,4096}$/;
 
 /**
- * Records where the output of a run is, and enqueues its collection. An output that no row can hold is collected by this
- * process; if that dies, the next poll finds the output again.
+ * Has the output of a run collected: by this process if it has a free slot, else by a job, for which the row says where the
+ * output is. An output that no row can hold is collected by this process; if that dies, the next poll finds it again.
  */
 export async function passOutput(generation: SubmittedGeneration, result: Success): Promise<void> {
-  const { output, isWatermarked } = result;
-  if ('file' in output || !STORABLE_ADDRESS.test(output.url)) return addCollection(generation, { result });
+  const output = toStorable(result);
+  const slots = getUpstreamSlots('collect', generation.upstream);
+  if (output === undefined || slots.hasRoom(UNANNOUNCED_BYTES)) return addCollection(generation, { result });
   const { uuid, account_id } = generation;
-  await recordOutput({ uuid, account_id, output: { url: output.url, isWatermarked } });
+  await recordOutput({ uuid, account_id, output, claims: false });
   void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
+}
+
+function toStorable({ output, isWatermarked }: Success): StoredOutput | undefined {
+  return 'url' in output && STORABLE_ADDRESS.test(output.url) ? { url: output.url, isWatermarked } : undefined;
 }
 
 /** Stores the outputs of generations that have ended at their upstream, within the slots of each upstream. */
@@ -66,7 +71,7 @@ async function collect(
   kept: Success | undefined,
   resize: (bytes: number) => boolean,
 ): Promise<void> {
-  const generation = await (kept === undefined ? claimCollection : claimKeptOutput)(key);
+  const generation = await claim(key, kept);
   if (generation === undefined) return;
   try {
     const result = kept ?? toResult(generation.upstream_output as StoredOutput);
@@ -75,6 +80,13 @@ async function collect(
   } catch (error) {
     await releaseAfter(error, generation, key, kept);
   }
+}
+
+function claim(key: SubmittedGeneration, kept: Success | undefined): Promise<ClaimedGeneration | undefined> {
+  if (kept === undefined) return claimCollection(key);
+  const output = toStorable(kept);
+  const { uuid, account_id } = key;
+  return output === undefined ? claimKeptOutput(key) : recordOutput({ uuid, account_id, output, claims: true });
 }
 
 function toResult({ url, isWatermarked }: StoredOutput): Success {
@@ -103,36 +115,49 @@ async function releaseAfter(
 
 interface OutputRecord extends GenerationKey {
   output: StoredOutput;
+  /** True if the caller collects it now: claims it with a lease in the same statement. */
+  claims: boolean;
 }
 
 const RECORD_OUTPUT = prepared(
   'record_output',
   `WITH mine AS (
-     SELECT g.uuid, g.account_id, r.output
+     SELECT g.uuid, g.account_id, r.output, r.claims
        FROM generations g
-       JOIN json_to_recordset(:outputs) AS r (uuid uuid, account_id bigint, output jsonb)
+       JOIN json_to_recordset(:outputs) AS r (uuid uuid, account_id bigint, output jsonb, claims boolean)
          ON r.uuid = g.uuid AND r.account_id = g.account_id
       WHERE g.uuid = ANY (:uuids) AND g.status = 'queued' AND g.upstream_handle IS NOT NULL
+        AND (g.leased_until IS NULL OR g.leased_until <= :now)
       ORDER BY g.uuid FOR NO KEY UPDATE OF g
    )
-   UPDATE generations g SET upstream_output = mine.output, next_attempt_at = :due
-     FROM mine WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id`,
+   UPDATE generations g
+      SET upstream_output = mine.output, leased_until = CASE WHEN mine.claims THEN cast(:lease AS timestamptz) END,
+          next_attempt_at = CASE WHEN mine.claims THEN cast(:lease AS timestamptz) ELSE :due END
+     FROM mine WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id
+   RETURNING ${CLAIMED_COLUMNS}`,
 );
 
-/** Records that a run has ended with an output, and where that is: the next step is its collection. */
-const recordOutput = createBatcher<OutputRecord, void>({
+/**
+ * Records that a run has ended with an output, and where that is: the next step is its collection. Returns undefined if the
+ * generation has ended, or another worker collects the output.
+ */
+const recordOutput = createBatcher<OutputRecord, ClaimedGeneration | undefined>({
   maxItems: 64,
   maxInFlight: 2,
   intervalMs: STEP_INTERVAL_MS,
   isItemError: isRejection,
   getKey: ({ uuid }) => uuid,
   run: async (outputs) => {
-    await runStatement(RECORD_OUTPUT, {
+    const at = now();
+    const rows = await runStatement<ClaimedGeneration>(RECORD_OUTPUT, {
       uuids: outputs.map(({ uuid }) => uuid),
       outputs: JSON.stringify(outputs),
-      due: addMilliseconds(now(), SWEEP_GRACE_MS),
+      now: at,
+      lease: addMilliseconds(at, COLLECTION_LEASE_MS),
+      due: addMilliseconds(at, SWEEP_GRACE_MS),
     });
-    return [];
+    const byUuid = new Map(rows.map((row) => [row.uuid, row]));
+    return outputs.map(({ uuid }) => byUuid.get(uuid));
   },
 });
 

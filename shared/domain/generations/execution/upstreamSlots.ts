@@ -47,6 +47,12 @@ export class UpstreamSlots {
     this.#startNext();
   }
 
+  /** Returns whether a task of this size would run at once. */
+  hasRoom(bytes: number): boolean {
+    const isWaiting = this.#awaited.size + this.#others.size > 0;
+    return !isWaiting && this.#running < this.#slots && this.#hasSpace(bytes) && !isDraining();
+  }
+
   #startNext(): void {
     while (this.#running < this.#slots && !isDraining()) {
       const queue = this.#awaited.size > 0 ? this.#awaited : this.#others;
