@@ -47,7 +47,7 @@ export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Pr
 export async function findLongestRetryMs(client: Queryable, now: Date): Promise<number> {
   const { rows } = await client.query(
     `SELECT coalesce(max(extract(epoch FROM next_attempt_at - $1::timestamptz)), 0)::float8 * 1000 AS ms
-       FROM (SELECT d.next_attempt_at
+       FROM (SELECT greatest(d.next_attempt_at, d.leased_until) AS next_attempt_at
                FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id AND w.disabled_at IS NULL
               WHERE d.status = 'pending'
               UNION ALL SELECT run_at FROM tasks WHERE lease IS NOT NULL OR (kind = 'email.send' AND run_at IS NOT NULL)) pending`,

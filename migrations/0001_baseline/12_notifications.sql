@@ -54,25 +54,26 @@ CREATE TABLE webhook_endpoints (
   failing_since         timestamptz,
   disabled_at           timestamptz,
   disabled_reason       text        CHECK (disabled_reason IN ('owner', 'gone', 'failing')),
-  -- When the first pending delivery is due; NULL if there is none. Never later than that delivery.
+  -- When a delivery can be leased: the first one that waits is due, or the first lease ends. NULL: none is pending. Of those
+  -- that are due while as many as allowed are leased, the outcome of the next attempt makes it due again.
   next_delivery_at      timestamptz,
-  -- The worker that delivers to this endpoint, until then.
-  leased_until          timestamptz,
-  lease_token           uuid,
+  -- Deliveries that may be leased at a time. Doubles with successes; 1 again when none is.
+  concurrency           smallint    NOT NULL DEFAULT 1,
   created_at            timestamptz NOT NULL,
   updated_at            timestamptz NOT NULL,
   CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
-  CHECK ((leased_until IS NULL) = (lease_token IS NULL)),
   CHECK ((previous_until IS NULL) = (previous_secret IS NULL)),
   CHECK ((previous_until IS NULL) = (previous_private_key IS NULL))
 ) WITH (fillfactor = 70);
-COMMENT ON TABLE webhook_endpoints IS 'each is also the queue of its deliveries: one worker at a time serves it';
+COMMENT ON TABLE webhook_endpoints IS 'each is also the queue of its deliveries';
 COMMENT ON COLUMN webhook_endpoints.after_event_id IS
   'last event that was recorded before it was created or enabled; it receives those with a larger id';
 CREATE INDEX webhook_endpoints_account_idx ON webhook_endpoints (account_id, id);
 CREATE UNIQUE INDEX webhook_endpoints_default_unique ON webhook_endpoints (account_id) WHERE url IS NULL;
-CREATE INDEX webhook_endpoints_next_delivery_idx ON webhook_endpoints (next_delivery_at)
-  WHERE next_delivery_at IS NOT NULL;
+CREATE INDEX webhook_endpoints_due_idx ON webhook_endpoints (next_delivery_at)
+  WHERE next_delivery_at IS NOT NULL AND failing_since IS NULL;
+CREATE INDEX webhook_endpoints_failing_due_idx ON webhook_endpoints (next_delivery_at)
+  WHERE next_delivery_at IS NOT NULL AND failing_since IS NOT NULL;
 
 CREATE TABLE webhook_deliveries (
   id                bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -84,18 +85,25 @@ CREATE TABLE webhook_deliveries (
   status            text        NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'failed')),
   attempts          integer     NOT NULL DEFAULT 0,
   next_attempt_at   timestamptz,
+  -- The worker that attempts it, until then. Also identifies its lease.
+  leased_until      timestamptz,
   last_attempt_at   timestamptz,
   last_status       integer,
   last_error        text,
+  -- The latest attempts, oldest first; see DeliveryAttempt in shared/tables.
+  attempt_log       jsonb       NOT NULL DEFAULT '[]',
   delivered_at      timestamptz,
   created_at        timestamptz NOT NULL,
   UNIQUE (endpoint_id, event_id),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
+  CHECK (leased_until IS NULL OR status = 'pending'),
   CHECK ((status = 'succeeded') = (delivered_at IS NOT NULL))
 ) WITH (fillfactor = 85);
 CREATE INDEX webhook_deliveries_event_idx ON webhook_deliveries (event_id);
 CREATE INDEX webhook_deliveries_endpoint_idx ON webhook_deliveries (endpoint_id, id);
-CREATE INDEX webhook_deliveries_due_idx ON webhook_deliveries (endpoint_id, next_attempt_at) WHERE status = 'pending';
+-- Those that are leased, then those that wait, in their order.
+CREATE INDEX webhook_deliveries_due_idx ON webhook_deliveries (endpoint_id, leased_until, next_attempt_at, id)
+  WHERE status = 'pending';
 
 CREATE TABLE emails (
   id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

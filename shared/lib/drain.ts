@@ -4,6 +4,7 @@ import { perService } from './serviceScope.ts';
 const state = perService(() => ({
   inFlight: new Set<Promise<void>>(),
   drainingSince: undefined as number | undefined,
+  listeners: [] as (() => void)[],
 }));
 
 /** Time for retries once the process drains. Longer retries would exceed the shutdown timeout. */
@@ -29,6 +30,12 @@ export function resetDraining(): void {
 /** Stops the start of new work. */
 export function startDraining(): void {
   state().drainingSince = performance.now();
+  for (const listener of state().listeners) listener();
+}
+
+/** Registers a function that is called when the process begins to shut down. */
+export function onDraining(listener: () => void): void {
+  state().listeners.push(listener);
 }
 
 /** Returns true while work that failed temporarily may be retried: always before a shutdown, and for 10 s into it. */

@@ -102,9 +102,9 @@ export const webhookDelay = new Histogram({
   registers: [metricsRegistry],
 });
 
-export const webhookEndpointsServed = new Gauge({
-  name: 'genmeter_webhook_endpoints_served',
-  help: 'Webhook endpoints to which this process is delivering.',
+export const webhookAttemptsInFlight = new Gauge({
+  name: 'genmeter_webhook_attempts_in_flight',
+  help: 'Webhook attempts of this process that are in flight.',
   registers: [metricsRegistry],
 });
 

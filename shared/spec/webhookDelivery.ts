@@ -33,6 +33,5 @@ export const WEBHOOK_RESPONSE_STORED_BYTES = 1_024;
 /** An endpoint is disabled when all of its attempts failed for this long. */
 export const WEBHOOK_FAILING_MAX_MS = 5 * DAY_MS;
 
-/** Number of attempts in flight to one endpoint, and to one whose last attempt failed. */
+/** Number of attempts in flight to one endpoint. One that fails gets one at a time. */
 export const WEBHOOK_CONCURRENCY = 8;
-export const WEBHOOK_FAILING_CONCURRENCY = 1;

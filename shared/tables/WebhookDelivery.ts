@@ -30,6 +30,8 @@ export class WebhookDelivery extends Model {
   declare attempts: number;
   /** Null unless pending. */
   declare next_attempt_at: Date | null;
+  /** End of the lease of the worker that attempts it. */
+  declare leased_until: Date | null;
   declare last_attempt_at: Date | null;
   /** HTTP status of the last attempt; null if there was no response. */
   declare last_status: number | null;

@@ -29,11 +29,10 @@ export class WebhookEndpoint extends Model {
   declare disabled_at: Date | null;
   /** `gone`: the receiver answered 410. `failing`: all attempts of five days failed. */
   declare disabled_reason: 'owner' | 'gone' | 'failing' | null;
-  /** When its first pending delivery is due; null if there is none. */
+  /** When a delivery can be leased: the first one that waits is due, or the first lease ends. Null: none is pending. */
   declare next_delivery_at: Date | null;
-  /** End of the lease of the worker that delivers to it. */
-  declare leased_until: Date | null;
-  declare lease_token: string | null;
+  /** Deliveries that may be leased at a time. */
+  declare concurrency: number;
   declare created_at: Date;
   declare updated_at: Date;
 }

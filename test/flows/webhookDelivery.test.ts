@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
+import { failDeliveriesOfDisabledEndpoints } from '../../shared/domain/webhooks/endpointState.ts';
 import { VERSION } from '../../shared/spec/version.ts';
 import { WEBHOOK_RETRY_DELAYS_MS, WEBHOOK_RETRY_JITTER } from '../../shared/spec/webhookDelivery.ts';
 import {
@@ -75,11 +76,8 @@ describe('the delivery of a webhook', () => {
     expect(() => new Webhook(endpoint.secret).verify(body, headers)).not.to.throw();
     expect(isSignedByPublicKey(endpoint.publicKey, webhook!)).to.equal(true);
     expect(delivery).to.include({ status: 'succeeded', attempts: 1, last_status: 204, last_error: null });
-    expect(await readEndpoint(service, endpoint.id)).to.include({
-      next_delivery_at: null,
-      lease_token: null,
-      failing_since: null,
-    });
+    expect(delivery.leased_until).to.equal(null);
+    expect(await readEndpoint(service, endpoint.id)).to.include({ next_delivery_at: null, failing_since: null });
   });
 
   const FAILURES: [ReceiverBehaviour, number | null, string][] = [
@@ -297,7 +295,10 @@ describe('the delivery of a webhook', () => {
   it('fails deliveries that were created while the endpoint was disabled', async () => {
     const endpoint = await createReceiving();
     await customer.request('PATCH', `/api/webhooks/${endpoint.uuid}/`, { body: { enabled: false } });
-    expect(await deliverOne(endpoint)).to.include({ status: 'failed', last_error: 'endpoint_disabled' });
+    await deliverOne(endpoint);
+    await failDeliveriesOfDisabledEndpoints();
+    const [delivery] = await readDeliveries(service, endpoint.id);
+    expect(delivery).to.include({ status: 'failed', last_error: 'endpoint_disabled' });
     expect(receiver.at(endpoint.path)).to.deep.equal([]);
   });
 

@@ -25,6 +25,11 @@ export const NOTIFICATION_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(
       `${insertEndpoint('NULL', `timestamptz '2038-01-01T00:00:00Z'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY}`,
     ),
+    // The worker that has leased it may end.
+    breakCustomer(
+      `${insertEndpoint('NULL', `now() + interval '1 minute'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY};
+       UPDATE webhook_deliveries SET leased_until = now() + interval '30 seconds'`,
+    ),
   ],
   'delivered-events-have-a-body': [
     breakCustomer(`${insertEndpoint('NULL', 'now()')}; ${insertEvent('NULL')}; ${INSERT_DELIVERY}`),

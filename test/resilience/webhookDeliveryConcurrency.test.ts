@@ -99,7 +99,7 @@ describe('webhook endpoints that do not respond', () => {
   });
 });
 
-describe('a webhook endpoint that is served', () => {
+describe('a webhook endpoint with an attempt in flight', () => {
   afterEach(stopRunning);
 
   it('receives a delivery that was created while another one is in progress', async () => {
@@ -113,22 +113,19 @@ describe('a webhook endpoint that is served', () => {
     await deliverWebhooks();
     await eventually('the slow one has arrived', () => receiver.at(endpoint!.path).length >= 4);
     receiver.behaviours.clear();
-    const { lease_token: token } = await readEndpoint(service, endpoint!.id);
     await insertDeliveries(service, endpoint!.id, 1);
     await deliverWebhooks();
     await eventually('the other one has arrived', () => receiver.at(endpoint!.path).length === 5);
-    const { lease_token: later } = await readEndpoint(service, endpoint!.id);
-    expect([token, null]).to.include(later);
     await deliverDue();
     expect(await isDelivered(service, endpoint!, 5)).to.equal(true);
-    expect(await readEndpoint(service, endpoint!.id)).to.include({ lease_token: null, next_delivery_at: null });
+    expect(await readEndpoint(service, endpoint!.id)).to.include({ concurrency: 1, next_delivery_at: null });
   });
 });
 
 describe('several workers that deliver webhooks', () => {
   afterEach(stopRunning);
 
-  it('never serve one endpoint at the same time', async () => {
+  it('share the limit of attempts at a time to one endpoint', async () => {
     const { receiver, service, endpoints } = await startWithEndpoints(10, { workers: 3, spawn: 'workers' });
     for (let round = 0; round < 5; round += 1) {
       for (const { id } of endpoints) await insertDeliveries(service, id, 40);
@@ -163,7 +160,23 @@ describe('several workers that deliver webhooks', () => {
     expect(second!.timestamp).to.be.above(first!.timestamp);
   });
 
-  it('end within seconds, release their endpoints, and leave an attempt in progress to another one', async () => {
+  it('do not record an attempt whose delivery another one has leased meanwhile', async () => {
+    const { receiver, service, endpoints } = await startWithEndpoints(1, { workers: 0 });
+    const { id, path } = endpoints[0]!;
+    receiver.behaviours.set(path, 'slow');
+    await insertDeliveries(service, id);
+    await deliverWebhooks();
+    await eventually('the attempt has arrived', () => receiver.at(path).length === 1);
+    const later = new Date(service.now.getTime() + 60_000);
+    await service.sql('UPDATE webhook_deliveries SET leased_until = $2 WHERE endpoint_id = $1', [id, later]);
+    await deliverDue();
+    const [delivery] = await readDeliveries(service, id);
+    expect(delivery).to.include({ status: 'pending', attempts: 0 });
+    expect(delivery!.leased_until).to.deep.equal(later);
+    expect(delivery!.attempt_log).to.deep.equal([]);
+  });
+
+  it('end within seconds, and leave an attempt in progress to another one', async () => {
     const { receiver, service, endpoints } = await startWithEndpoints(1, { workers: 0 });
     const [endpoint] = endpoints;
     const worker = await service.startWorker();
@@ -173,10 +186,10 @@ describe('several workers that deliver webhooks', () => {
     const startedAt = performance.now();
     await worker.stop();
     expect(performance.now() - startedAt).to.be.below(scaleTimeout(12_000));
-    const { lease_token: token, next_delivery_at: next } = await readEndpoint(service, endpoint!.id);
-    expect(token).to.equal(null);
+    const { next_delivery_at: next } = await readEndpoint(service, endpoint!.id);
     expect(next!.getTime()).to.be.most(service.now.getTime());
-    expect((await readDeliveries(service, endpoint!.id))[0]).to.include({ status: 'pending', attempts: 0 });
+    const [delivery] = await readDeliveries(service, endpoint!.id);
+    expect(delivery).to.include({ status: 'pending', attempts: 0, leased_until: null });
   });
 });
 

@@ -39,13 +39,12 @@ export const WEBHOOK_BUGS: readonly SeededBug[] = [
     foundBy: ['ended-generation-is-announced', 'ends-with-an-address-have-an-event'],
   },
   {
-    name: 'an endpoint is released without a lock, and a delivery that was inserted meanwhile is missed',
+    name: 'an endpoint is not due again for a retry, which waits for the next event',
     changes: [
       {
-        file: 'shared/domain/webhooks/leases.ts',
-        within: 'releaseEndpoints',
-        find: 'await runStatement(LOCK_ENDPOINTS, { ids: $bindings.ids }, $transaction);',
-        replace: '',
+        file: 'shared/domain/webhooks/recordAndClaim.sql',
+        find: 'least(first.ends_at, CASE WHEN first.due_at > p_now THEN first.due_at END)',
+        replace: 'first.ends_at',
       },
     ],
     foundBy: ['pending-deliveries-are-due', 'ended-generation-is-announced'],

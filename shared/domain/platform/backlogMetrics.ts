@@ -23,8 +23,10 @@ const BACKLOG_ROWS = prepared(
   `SELECT 'generations' AS source, cast(count(*) AS int) AS rows, min(created_at) AS oldest
      FROM generations WHERE status = 'queued' AND NOT is_test
     UNION ALL
-   SELECT 'webhook_endpoints', cast(count(*) AS int), min(next_delivery_at) FROM webhook_endpoints
-     WHERE next_delivery_at <= :now AND (leased_until IS NULL OR leased_until <= :now)
+   SELECT 'webhook_endpoints', cast(count(*) AS int), min(next_delivery_at)
+     FROM (SELECT next_delivery_at FROM webhook_endpoints WHERE next_delivery_at <= :now AND failing_since IS NULL
+            UNION ALL
+           SELECT next_delivery_at FROM webhook_endpoints WHERE next_delivery_at <= :now AND failing_since IS NOT NULL) due
     UNION ALL
    SELECT 'commits', cast(count(*) AS int), min(query_start) FROM pg_stat_activity
      WHERE datname = current_database() AND wait_event = 'SyncRep'`,

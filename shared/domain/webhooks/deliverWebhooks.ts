@@ -1,200 +1,178 @@
-import pLimit from 'p-limit';
-import { isDraining, trackInFlight } from '../../lib/drain.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { postWebhook } from '../../gateways/webhooks/postWebhook.ts';
+import { createBatcher } from '../../lib/batcher.ts';
+import { now } from '../../lib/clock.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { isDraining, mayRetry, onDraining, trackInFlight } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
-import { webhookEndpointsServed } from '../../lib/metrics.ts';
+import { webhookAttempts, webhookAttemptsInFlight, webhookDelay } from '../../lib/metrics.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { type ClaimedEndpoint, claimEndpoints, renewLeases } from './leases.ts';
-import { type AttemptSlots, type ServedEndpoint, serveEndpoint } from './serveEndpoint.ts';
+import { WEBHOOK_CONCURRENCY } from '../../spec/webhookDelivery.ts';
+import { disableAfterFailure, getDisabledReason } from './disableFailing.ts';
+import { type SentAttempt, toOutcome } from './outcomes.ts';
+import {
+  type ClaimLimits,
+  type DeliveryOutcome,
+  type LeasedDelivery,
+  recordAndClaim,
+  releaseDelivery,
+} from './recordAndClaim.ts';
+import { identifyMessage, openSigningKeys, type SigningKey, signWebhook } from './signingKeys.ts';
 
 /** Number of attempts in flight of this process. */
 const ATTEMPTS_MAX = 2_048;
-/** Number of healthy endpoints that this process serves. */
-const HEALTHY_ENDPOINTS_MAX = ATTEMPTS_MAX;
-/** Number of endpoints whose last attempt failed. Each has one attempt in flight, so they use half of the connections. */
-const FAILING_ENDPOINTS_MAX = ATTEMPTS_MAX / 2;
-
-const TICK_MS = 1_000;
-/** Leases are renewed when a third of their duration has passed. */
-const RENEW_AFTER_MS = 10_000;
-/** Time for which an endpoint is served while others wait for a place. */
-const TURN_MS = 5_000;
+/** Number of attempts of endpoints that fail, which may hang: half of the connections stay free for others. */
+const FAILING_ATTEMPTS_MAX = ATTEMPTS_MAX / 2;
 /** Time for attempts in flight when the process shuts down. Their deliveries are repeated by another one. */
 const DRAIN_ATTEMPTS_MS = 5_000;
+/** An outcome that cannot be recorded is retried for as long as a lease lasts. */
+const RECORD_RETRY_MS = 500;
+const RECORD_TIMEOUT_MS = 30_000;
 
-interface DeliveryState {
-  healthy: Claims;
-  failing: Claims;
-  slots: AttemptSlots;
-  timer: NodeJS.Timeout | undefined;
-  drainingSince: number | undefined;
-}
-
-/**
- * The healthy or the failing endpoints that this process serves. The two are claimed at the same time, and each has its own
- * maximum: claims of failing endpoints, which hold their place for as long as their receivers hang, delay no healthy one.
- */
-interface Claims {
-  readonly isFailing: boolean;
-  readonly maxServed: number;
-  served: Map<number, HeldEndpoint>;
-  isClaiming: boolean;
-  claimAgain: boolean;
-  /** True if the last claim left endpoints that are due. */
-  isCrowded: boolean;
-}
-
-interface HeldEndpoint {
-  endpoint: ServedEndpoint;
-  renewedAt: number;
-}
-
-const createClaims = (isFailing: boolean, maxServed: number): Claims => ({
-  isFailing,
-  maxServed,
-  served: new Map(),
-  isClaiming: false,
-  claimAgain: false,
-  isCrowded: false,
+/** Attempts in flight of this process. */
+const inFlight = perService(() => {
+  const attempts = new Map<LeasedDelivery, AbortController>();
+  const abortAll = (): void => attempts.forEach((abort) => abort.abort());
+  onDraining(() => void setTimeout(abortAll, DRAIN_ATTEMPTS_MS).unref());
+  return { attempts, failing: 0 };
 });
 
-const deliveryState = perService(
-  (): DeliveryState => ({
-    healthy: createClaims(false, HEALTHY_ENDPOINTS_MAX),
-    failing: createClaims(true, FAILING_ENDPOINTS_MAX),
-    slots: pLimit(ATTEMPTS_MAX),
-    timer: undefined,
-    drainingSince: undefined,
-  }),
-);
-
-/** Counts the endpoints of both kinds, at each start and end of a service: a list of thousands would cost as much as it. */
-const countServed = ({ healthy, failing }: DeliveryState): number => healthy.served.size + failing.served.size;
-
-/** Returns the endpoints of both kinds. */
-const listServed = ({ healthy, failing }: DeliveryState): HeldEndpoint[] => [
-  ...healthy.served.values(),
-  ...failing.served.values(),
-];
-
 /**
- * Starts to deliver to all endpoints that have a delivery due, as far as this process has room. Resolves when nothing
- * more can be claimed, without waiting for the attempts. Calls while it claims are merged into one more pass.
+ * Starts attempts of all deliveries that are due, as far as their endpoints and this process have room. Resolves when nothing
+ * more can be leased, without waiting for the attempts. Calls while it claims share the next pass.
  */
 export async function deliverWebhooks(): Promise<void> {
-  const state = deliveryState();
-  // The deliveries may be those of an endpoint that is served here.
-  wakeServed(state);
-  await claimBoth(state);
+  await claimForCall(null);
 }
 
-/** Waits for both kinds, also if one fails. */
-async function claimBoth(state: DeliveryState): Promise<void> {
-  const results = await Promise.allSettled([claimAllDue(state, state.healthy), claimAllDue(state, state.failing)]);
-  const failure = results.find((result) => result.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
+const claimForCall = createBatcher<null, void>({
+  maxItems: Number.MAX_SAFE_INTEGER,
+  maxInFlight: 1,
+  run: async () => {
+    await claimDue();
+    return [];
+  },
+});
+
+async function claimDue(): Promise<void> {
+  for (;;) {
+    const limits = getLimits();
+    if (limits.healthy + limits.failing === 0) return;
+    const { leased, wasDue } = await recordAndClaim([], limits);
+    startAttempts(leased);
+    if (!wasDue) return;
+  }
 }
 
-async function claimAllDue(state: DeliveryState, claims: Claims): Promise<void> {
-  claims.claimAgain = true;
-  if (claims.isClaiming) return;
-  claims.isClaiming = true;
+/** Returns the number of endpoints that this process has room for. Each may take as many attempts as an endpoint gets. */
+function getLimits(): ClaimLimits {
+  if (isDraining()) return { healthy: 0, failing: 0 };
+  const { attempts, failing } = inFlight();
+  const room = Math.max(0, Math.floor((ATTEMPTS_MAX - attempts.size) / WEBHOOK_CONCURRENCY));
+  return { healthy: room, failing: Math.max(0, Math.min(room, FAILING_ATTEMPTS_MAX - failing)) };
+}
+
+function startAttempts(deliveries: readonly LeasedDelivery[]): void {
+  // Opening keys takes longer than signing with them.
+  const opened = new Map<number, SigningKey[] | undefined>();
+  for (const delivery of deliveries) {
+    const { endpoint_id: endpointId } = delivery;
+    if (!opened.has(endpointId)) opened.set(endpointId, openKeys(delivery));
+    trackInFlight(attempt(delivery, opened.get(endpointId)));
+  }
+}
+
+function openKeys({ endpoint_uuid: uuid, ...keys }: LeasedDelivery): SigningKey[] | undefined {
   try {
-    while (claims.claimAgain && !isDraining()) {
-      claims.claimAgain = false;
-      await claimDue(state, claims);
-    }
+    return openSigningKeys({ uuid, ...keys });
+  } catch (err) {
+    logger.error({ err, endpoint: uuid }, 'webhook signing keys not readable');
+    return undefined;
+  }
+}
+
+async function attempt(delivery: LeasedDelivery, keys: SigningKey[] | undefined): Promise<void> {
+  try {
+    const sent = await sendCounted(delivery, keys);
+    if (sent === undefined) await releaseDelivery(delivery);
+    else await record(delivery, sent);
+  } catch (err) {
+    logger.error({ err, endpointId: delivery.endpoint_id }, 'webhook attempt failed; its lease expires');
+  }
+}
+
+async function sendCounted(delivery: LeasedDelivery, keys: SigningKey[] | undefined): Promise<SentAttempt | undefined> {
+  const state = inFlight();
+  const failing = delivery.failing_since === null ? 0 : 1;
+  const abort = new AbortController();
+  const change = (count: 1 | -1): void => {
+    state.failing += count * failing;
+    webhookAttemptsInFlight.set(state.attempts.size);
+  };
+  state.attempts.set(delivery, abort);
+  change(1);
+  try {
+    return await send(delivery, keys, abort);
   } finally {
-    claims.isClaiming = false;
+    state.attempts.delete(delivery);
+    change(-1);
   }
 }
 
-async function claimDue(state: DeliveryState, claims: Claims): Promise<void> {
-  const room = claims.maxServed - claims.served.size;
-  const excluded = listServed(state).map(({ endpoint }) => endpoint.lease.id);
-  const claimed = room > 0 ? await claimEndpoints(claims.isFailing, room, excluded) : [];
-  for (const lease of claimed) startService(state, claims, lease);
-  // If all places are taken, more may be due.
-  claims.isCrowded = claimed.length === room;
-}
-
-function startService(state: DeliveryState, claims: Claims, lease: ClaimedEndpoint): void {
-  const { served, done } = serveEndpoint(lease, state.slots);
-  const held = { endpoint: served, renewedAt: performance.now() };
-  claims.served.set(lease.id, held);
-  webhookEndpointsServed.set(countServed(state));
-  state.timer ??= setInterval(() => void tick(state), TICK_MS);
-  trackInFlight(finishService(state, claims, held, done));
-}
-
-async function finishService(
-  state: DeliveryState,
-  claims: Claims,
-  held: HeldEndpoint,
-  done: Promise<boolean>,
-): Promise<void> {
-  const isDue = await done;
-  claims.served.delete(held.endpoint.lease.id);
-  const servedCount = countServed(state);
-  webhookEndpointsServed.set(servedCount);
-  if (servedCount === 0) stopTimer(state);
-  // The first attempt that succeeds makes a failing endpoint a healthy one.
-  if (isDue) triggerClaim(() => claimBoth(state));
-  else if (claims.isCrowded) triggerClaim(() => claimAllDue(state, claims));
-}
-
-function stopTimer(state: DeliveryState): void {
-  clearInterval(state.timer);
-  state.timer = undefined;
-}
-
-/**
- * Starts a pass without waiting for it. After a failure, the sweep starts the next one. The endpoints that are served here
- * are not read again, as no delivery was created: with many of them, that would be most of the work.
- */
-function triggerClaim(claim: () => Promise<void>): void {
-  if (isDraining()) return;
-  trackInFlight(
-    claim().catch((err: unknown) => {
-      logger.warn({ err }, 'webhook endpoints not claimed; sweep will retry');
-    }),
-  );
-}
-
-/** Continues services that wait for an attempt: a delivery may have become due meanwhile. */
-function wakeServed(state: DeliveryState): void {
-  for (const { endpoint } of listServed(state)) endpoint.checkForMore();
-}
-
-async function tick(state: DeliveryState): Promise<void> {
-  if (isDraining()) abortLateAttempts(state);
-  else for (const claims of [state.healthy, state.failing]) endTurns(claims);
-  wakeServed(state);
-  await renewServed(state).catch((err: unknown) => logger.warn({ err }, 'webhook leases not renewed; will retry'));
-}
-
-function abortLateAttempts(state: DeliveryState): void {
-  state.drainingSince ??= performance.now();
-  if (performance.now() - state.drainingSince < DRAIN_ATTEMPTS_MS) return;
-  for (const { endpoint } of listServed(state)) {
-    for (const { abort } of endpoint.attempts.values()) abort.abort();
-  }
-}
-
-/** Makes room for endpoints that wait, when others of their kind have been served for a while. */
-function endTurns({ isCrowded, served }: Claims): void {
-  if (!isCrowded) return;
-  const before = performance.now() - TURN_MS;
-  for (const { endpoint } of served.values()) if (endpoint.startedAt <= before) endpoint.isEnding = true;
-}
-
-/** Extends old leases. An endpoint whose lease has been lost gets no further attempts. */
-async function renewServed(state: DeliveryState): Promise<void> {
+/** Sends the message of a delivery. @returns undefined if it was not sent, or its outcome is not known. */
+async function send(
+  delivery: LeasedDelivery,
+  keys: SigningKey[] | undefined,
+  abort: AbortController,
+): Promise<SentAttempt | undefined> {
+  if (isDraining()) return undefined;
+  const sentAt = now();
+  if (keys === undefined)
+    return { sentAt, durationMs: 0, signature: null, status: null, error: 'signing keys not readable' };
+  const { body } = delivery;
+  const { id, timestamp } = identifyMessage(delivery.event_uuid, sentAt);
+  const signature = signWebhook(keys, { id, timestamp, body });
+  const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
   const startedAt = performance.now();
-  const old = listServed(state).filter(({ renewedAt }) => renewedAt <= startedAt - RENEW_AFTER_MS);
-  if (old.length === 0) return;
-  const mine = await renewLeases(old.map(({ endpoint }) => endpoint.lease));
-  for (const held of old) {
-    if (mine.has(held.endpoint.lease.id)) held.renewedAt = startedAt;
-    else held.endpoint.isEnding = true;
+  const result = await postWebhook({ url: delivery.url ?? delivery.endpoint_url ?? '', headers, body }, abort);
+  const durationMs = Math.round(performance.now() - startedAt);
+  return result.error === 'aborted' ? undefined : { ...result, sentAt, durationMs, signature };
+}
+
+/** Records the outcome of an attempt, through outages of the database. One that is lost is followed by another attempt. */
+async function record(delivery: LeasedDelivery, sent: SentAttempt): Promise<void> {
+  const outcome = toOutcome(delivery, sent);
+  const reason = getDisabledReason(delivery, sent);
+  const until = performance.now() + RECORD_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const isRecorded = await (reason === undefined
+        ? recordOutcome(outcome)
+        : disableAfterFailure(delivery, outcome, reason));
+      if (isRecorded) countOutcome(delivery, outcome.status);
+      return;
+    } catch (err) {
+      const isLast = performance.now() > until || !mayRetry();
+      logger.warn({ err, endpointId: delivery.endpoint_id, isLast }, 'webhook outcome not recorded');
+      if (isLast) return;
+      await delay(RECORD_RETRY_MS);
+    }
   }
+}
+
+/** Records an outcome, together with others, and starts what may follow. @returns false if its lease was lost. */
+const recordOutcome = createBatcher<DeliveryOutcome, boolean>({
+  maxItems: 64,
+  maxInFlight: 2,
+  isItemError: isRejection,
+  run: async (outcomes) => {
+    const { recorded, leased } = await recordAndClaim(outcomes, getLimits());
+    startAttempts(leased);
+    return outcomes.map(({ id }) => recorded.has(id));
+  },
+});
+
+function countOutcome({ attempts, recorded_at: recordedAt }: LeasedDelivery, status: DeliveryOutcome['status']): void {
+  webhookAttempts.inc({ outcome: status === 'pending' ? 'retried' : status });
+  if (status === 'succeeded' && attempts === 0) webhookDelay.observe((now().getTime() - recordedAt.getTime()) / 1_000);
 }

@@ -130,8 +130,8 @@ function deliveryNotFoundError(): ServiceError {
 }
 
 /**
- * Inserts the delivery of an event and makes its endpoint due. The row of the endpoint is locked by this, so a worker that
- * releases the endpoint at the same time finds the delivery.
+ * Inserts the delivery of an event and makes its endpoint due. The transaction has locked the endpoint, so a worker that
+ * claims at the same time finds the delivery.
  */
 export async function insertDelivery(
   transaction: Transaction,

@@ -66,12 +66,11 @@ interface DispatchedEvent
 
 /**
  * Marks a batch of claimed events as dispatched, and inserts their deliveries and e-mail messages. Endpoints are locked
- * in the order of their ids, so that a worker that releases one at the same time finds the deliveries. One that is
- * leased stays due when its lease expires; that is no condition of the update, which would miss a release that it
- * waited for. The default endpoint receives events of generations with an address of their own; the others those of
- * their types that were recorded after they were created or enabled. A body is stored only if it is delivered. A
- * message has the time of its event, which it names and from which it can be too late. The array of accounts keeps the
- * planner from scanning tables: it estimates a hundred rows for `json_to_recordset`.
+ * in the order of their ids, so that a worker that claims at the same time finds the deliveries. The default endpoint
+ * receives events of generations with an address of their own; the others those of their types that were recorded after
+ * they were created or enabled. A body is stored only if it is delivered. A message has the time of its event, which it
+ * names and from which it can be too late. The array of accounts keeps the planner from scanning tables: it estimates a
+ * hundred rows for `json_to_recordset`.
  */
 const WRITE_DISPATCH = prepared(
   'write_dispatch',
@@ -99,7 +98,7 @@ const WRITE_DISPATCH = prepared(
      ON CONFLICT (endpoint_id, event_id) DO NOTHING
    ), due AS (
      UPDATE webhook_endpoints w
-        SET next_delivery_at = CASE WHEN w.leased_until > :now THEN w.next_delivery_at ELSE least(w.next_delivery_at, :now) END
+        SET next_delivery_at = least(w.next_delivery_at, :now)
        FROM (SELECT DISTINCT endpoint_id FROM target) t
       WHERE w.account_id = ANY (cast(:accounts AS bigint[])) AND w.id = t.endpoint_id
    ), email AS (

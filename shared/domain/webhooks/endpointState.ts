@@ -9,10 +9,11 @@ import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 export type DisabledReason = NonNullable<WebhookEndpoint['disabled_reason']>;
 
 /** `last_error` of deliveries that ended because their endpoint was disabled. */
-export const ENDPOINT_DISABLED = 'endpoint_disabled';
+const ENDPOINT_DISABLED = 'endpoint_disabled';
 
 const buildEndPending = (condition: string) =>
-  `UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, last_error = '${ENDPOINT_DISABLED}'
+  `UPDATE webhook_deliveries
+      SET status = 'failed', next_attempt_at = NULL, leased_until = NULL, last_error = '${ENDPOINT_DISABLED}'
     WHERE id IN (
       SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id
        WHERE d.status = 'pending' AND w.disabled_at IS NOT NULL ${condition}

@@ -9,6 +9,7 @@ import type { DomainFeature } from '../feature.ts';
 import { DISPATCH_EVENTS } from './dispatchEvents.ts';
 import { failDeliveriesOfDisabledEndpoints } from './endpointState.ts';
 import { NOTIFICATION_INVARIANTS } from './invariants.ts';
+import { RECORD_AND_CLAIM } from './recordAndClaim.ts';
 
 const DELIVERY_COLUMNS = [
   'uuid',
@@ -48,6 +49,7 @@ const DELETE_EVENTS = prepared(
 );
 
 export const WEBHOOKS: DomainFeature = {
+  sqlFunctions: [RECORD_AND_CLAIM],
   invariants: NOTIFICATION_INVARIANTS,
   exportLists: [
     // Without the keys.

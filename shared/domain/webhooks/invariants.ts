@@ -17,16 +17,17 @@ export const NOTIFICATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'pending-deliveries-are-due',
     statement:
-      'An enabled endpoint with pending deliveries is due by the first of them, or at once, unless a worker serves it.',
+      'An enabled endpoint with pending deliveries is due by the first of them, or at once; while some are leased, by the end of the first lease.',
     checkedWhen: 'always',
     query: `
       SELECT w.account_id, 'endpoint ' || w.uuid AS subject,
              format('due %s, first delivery %s', coalesce(w.next_delivery_at::text, 'never'), d.first) AS detail
         FROM webhook_endpoints w
-        JOIN (SELECT endpoint_id, min(next_attempt_at) AS first FROM webhook_deliveries
-               WHERE status = 'pending' GROUP BY 1) d ON d.endpoint_id = w.id
-       WHERE w.disabled_at IS NULL AND w.lease_token IS NULL
-         AND (w.next_delivery_at IS NULL OR w.next_delivery_at > greatest(d.first, $1 + ${CLOCK_SKEW_INTERVAL}))`,
+        JOIN (SELECT endpoint_id, min(next_attempt_at) AS first, min(leased_until) AS leased_until
+                FROM webhook_deliveries WHERE status = 'pending' GROUP BY 1) d ON d.endpoint_id = w.id
+       WHERE w.disabled_at IS NULL
+         AND (w.next_delivery_at IS NULL
+              OR w.next_delivery_at > coalesce(d.leased_until, greatest(d.first, $1 + ${CLOCK_SKEW_INTERVAL})))`,
   },
   {
     name: 'delivered-events-have-a-body',

@@ -1,0 +1,118 @@
+-- Records the outcomes of attempts, and leases deliveries that are due to the caller. Returns a row for each recorded outcome,
+-- and for each endpoint that was due one for every leased delivery, or one without any.
+--
+-- Endpoints are locked first, in the order of their ids, so that the statements after it see all deliveries of transactions
+-- that held the locks, and next_delivery_at misses none. The arrays repeat ids of the outcomes: without them, the planner
+-- estimates a hundred rows and scans the tables.
+CREATE FUNCTION record_and_claim_deliveries(
+  p_outcomes     json,
+  p_ids          bigint[],
+  p_endpoints    bigint[],
+  p_healthy      integer,     -- endpoints whose deliveries are leased, at most
+  p_failing      integer,     -- the same of those that fail, which do not delay others
+  p_concurrency  integer,     -- attempts in flight to one endpoint, at most
+  p_log_length   integer,     -- attempts of a delivery that are stored
+  p_now          timestamptz,
+  p_leased_until timestamptz, -- end of new leases, which also identifies them
+  p_slow_until   timestamptz  -- end of leases whose attempts are slow
+) RETURNS TABLE (
+  is_recorded boolean, id bigint, endpoint_id bigint, endpoint_uuid uuid, account_id bigint, endpoint_url text, secret text,
+  private_key text, public_key text, previous_secret text, previous_private_key text, previous_until timestamptz,
+  failing_since timestamptz, url text, attempts integer, event_uuid uuid, body text, recorded_at timestamptz
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  v_recorded bigint[];
+  v_due      bigint[];
+BEGIN
+
+  PERFORM FROM webhook_endpoints WHERE id = ANY (p_endpoints) ORDER BY id FOR NO KEY UPDATE;
+
+  -- An endpoint is due after an attempt: it may get another one.
+  WITH outcome AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(p_outcomes)
+        AS o (id bigint, leased_until timestamptz, status text, next_attempt_at timestamptz, attempt jsonb)
+  ), recorded AS (
+    UPDATE webhook_deliveries d
+       SET status = o.status, attempts = d.attempts + 1, next_attempt_at = o.next_attempt_at, leased_until = NULL,
+           last_attempt_at = p_now, last_status = cast(o.attempt ->> 'status' AS integer),
+           last_error = o.attempt ->> 'error',
+           attempt_log = CASE WHEN jsonb_array_length(d.attempt_log) < p_log_length THEN d.attempt_log
+                              ELSE d.attempt_log - 0 END || o.attempt,
+           delivered_at = CASE WHEN o.status = 'succeeded' THEN p_now END
+      FROM outcome o
+     WHERE d.id = ANY (p_ids) AND d.id = o.id AND d.leased_until = o.leased_until
+    RETURNING d.id, d.endpoint_id, d.status
+  ), attempted AS (
+    UPDATE webhook_endpoints e
+       SET next_delivery_at = CASE WHEN e.disabled_at IS NULL THEN p_now END,
+           failing_since = CASE WHEN NOT result.has_succeeded AND e.url IS NOT NULL THEN coalesce(e.failing_since, p_now) END,
+           concurrency = CASE WHEN result.has_succeeded THEN least(p_concurrency, e.concurrency * 2) ELSE e.concurrency END
+      FROM (SELECT endpoint_id, bool_or(status = 'succeeded') AS has_succeeded FROM recorded GROUP BY endpoint_id) result
+     WHERE e.id = ANY (p_endpoints) AND e.id = result.endpoint_id
+  )
+  SELECT ARRAY (SELECT id FROM recorded) INTO v_recorded;
+
+  v_due := ARRAY (
+    SELECT id FROM (
+      SELECT id FROM webhook_endpoints WHERE next_delivery_at <= p_now AND failing_since IS NULL
+       ORDER BY next_delivery_at LIMIT p_healthy FOR NO KEY UPDATE SKIP LOCKED) healthy
+     UNION ALL
+    SELECT id FROM (
+      SELECT id FROM webhook_endpoints WHERE next_delivery_at <= p_now AND failing_since IS NOT NULL
+       ORDER BY next_delivery_at LIMIT p_failing FOR NO KEY UPDATE SKIP LOCKED) failing);
+  IF v_due = '{}' AND v_recorded = '{}' THEN
+    RETURN;
+  END IF;
+
+  -- Their workers have ended, or were not able to record the outcomes.
+  UPDATE webhook_deliveries SET leased_until = NULL
+   WHERE endpoint_id = ANY (v_due) AND status = 'pending' AND leased_until <= p_now;
+
+  RETURN QUERY
+  WITH endpoint AS MATERIALIZED (
+    SELECT e.*, CASE WHEN e.disabled_at IS NOT NULL THEN 0
+                     WHEN e.failing_since IS NOT NULL THEN 1
+                     -- The default endpoint has many receivers. A slow one leaves room for the others.
+                     ELSE greatest(CASE WHEN e.url IS NULL THEN p_concurrency / 2 ELSE 1 END,
+                                   CASE WHEN flight.is_slow THEN 1 ELSE e.concurrency END) END - flight.size AS room
+      FROM webhook_endpoints e,
+           LATERAL (SELECT cast(count(*) AS integer) AS size, bool_or(leased_until <= p_slow_until) AS is_slow
+                      FROM webhook_deliveries
+                     WHERE endpoint_id = e.id AND status = 'pending' AND leased_until IS NOT NULL) flight
+     WHERE e.id = ANY (v_due)
+  ), claimed AS (
+    UPDATE webhook_deliveries d SET leased_until = p_leased_until
+      FROM endpoint,
+           LATERAL (SELECT id FROM webhook_deliveries
+                     WHERE endpoint_id = endpoint.id AND status = 'pending' AND leased_until IS NULL
+                       AND next_attempt_at <= p_now
+                     ORDER BY leased_until, next_attempt_at, id -- as the index: a backlog is neither read nor sorted
+                     LIMIT greatest(0, endpoint.room)) due
+     WHERE d.id = due.id
+    RETURNING d.id, d.endpoint_id, d.event_id, d.url, d.attempts, d.next_attempt_at
+  )
+  SELECT r.id IS NOT NULL, coalesce(r.id, d.id), e.id, e.uuid, e.account_id, e.url, e.secret, e.private_key, e.public_key,
+         e.previous_secret, e.previous_private_key, e.previous_until, e.failing_since, d.url, d.attempts, v.uuid, v.body,
+         v.created_at
+    FROM endpoint e
+    LEFT JOIN claimed d ON d.endpoint_id = e.id
+    LEFT JOIN outbox_events v ON v.id = d.event_id
+    FULL JOIN unnest(v_recorded) AS r (id) ON false
+   ORDER BY d.next_attempt_at, d.id;
+
+  -- A delivery that is due and was not leased waits for the outcome of one that is.
+  UPDATE webhook_endpoints e
+     SET concurrency = CASE WHEN first.ends_at IS NULL THEN 1 ELSE e.concurrency END,
+         next_delivery_at = CASE WHEN e.disabled_at IS NULL
+                                 THEN least(first.ends_at, CASE WHEN first.due_at > p_now THEN first.due_at END) END
+    FROM unnest(v_due) AS due (id),
+         LATERAL (SELECT (SELECT leased_until FROM webhook_deliveries
+                           WHERE endpoint_id = due.id AND status = 'pending' AND leased_until IS NOT NULL
+                           ORDER BY leased_until LIMIT 1) AS ends_at,
+                         (SELECT next_attempt_at FROM webhook_deliveries
+                           WHERE endpoint_id = due.id AND status = 'pending' AND leased_until IS NULL
+                           ORDER BY leased_until, next_attempt_at LIMIT 1) AS due_at) first
+   WHERE e.id = due.id;
+END
+$$;
