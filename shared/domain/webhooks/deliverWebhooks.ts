@@ -162,8 +162,11 @@ async function record(delivery: LeasedDelivery, sent: SentAttempt): Promise<void
 
 /** Records an outcome, together with others, and starts what may follow. @returns false if its lease was lost. */
 const recordOutcome = createBatcher<DeliveryOutcome, boolean>({
-  maxItems: 64,
+  maxItems: 128,
   maxInFlight: 2,
+  // An endpoint that another transaction keeps locked delays one batch, not all.
+  getKey: ({ endpoint_id: endpointId }) => endpointId,
+  keysShareBatch: true,
   isItemError: isRejection,
   run: async (outcomes) => {
     const { recorded, leased } = await recordAndClaim(outcomes, getLimits());

@@ -3,7 +3,8 @@
 --
 -- Endpoints are locked first, in the order of their ids, so that the statements after it see all deliveries of transactions
 -- that held the locks, and next_delivery_at misses none. The arrays repeat ids of the outcomes: without them, the planner
--- estimates a hundred rows and scans the tables.
+-- estimates a hundred rows and scans the tables. Plans are made once: Postgres would make one for each small array, which
+-- takes as long as the rest. They read deliveries in the order of their index, also if the table was small then.
 CREATE FUNCTION record_and_claim_deliveries(
   p_outcomes     json,
   p_ids          bigint[],
@@ -19,7 +20,7 @@ CREATE FUNCTION record_and_claim_deliveries(
   is_recorded boolean, id bigint, endpoint_id bigint, endpoint_uuid uuid, account_id bigint, endpoint_url text, secret text,
   private_key text, public_key text, previous_secret text, previous_private_key text, previous_until timestamptz,
   failing_since timestamptz, url text, attempts integer, event_uuid uuid, body text, recorded_at timestamptz
-) LANGUAGE plpgsql AS $$
+) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off AS $$
 #variable_conflict use_column
 DECLARE
   v_recorded bigint[];
@@ -65,10 +66,6 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Their workers have ended, or were not able to record the outcomes.
-  UPDATE webhook_deliveries SET leased_until = NULL
-   WHERE endpoint_id = ANY (v_due) AND status = 'pending' AND leased_until <= p_now;
-
   RETURN QUERY
   WITH endpoint AS MATERIALIZED (
     SELECT e.*, CASE WHEN e.disabled_at IS NOT NULL THEN 0
@@ -78,17 +75,24 @@ BEGIN
                                    CASE WHEN flight.is_slow THEN 1 ELSE e.concurrency END) END - flight.size AS room
       FROM webhook_endpoints e,
            LATERAL (SELECT cast(count(*) AS integer) AS size, bool_or(leased_until <= p_slow_until) AS is_slow
-                      FROM webhook_deliveries
-                     WHERE endpoint_id = e.id AND status = 'pending' AND leased_until IS NOT NULL) flight
+                      FROM (SELECT leased_until FROM webhook_deliveries
+                             WHERE endpoint_id = e.id AND status = 'pending' AND leased_until > p_now
+                             ORDER BY leased_until LIMIT p_concurrency) leased) flight
      WHERE e.id = ANY (v_due)
   ), claimed AS (
     UPDATE webhook_deliveries d SET leased_until = p_leased_until
       FROM endpoint,
-           LATERAL (SELECT id FROM webhook_deliveries
-                     WHERE endpoint_id = endpoint.id AND status = 'pending' AND leased_until IS NULL
-                       AND next_attempt_at <= p_now
-                     ORDER BY leased_until, next_attempt_at, id -- as the index: a backlog is neither read nor sorted
-                     LIMIT greatest(0, endpoint.room)) due
+           -- Those of workers that have ended first. The order is that of the index: a backlog is neither read nor sorted.
+           LATERAL (SELECT id FROM (
+                      (SELECT id FROM webhook_deliveries
+                        WHERE endpoint_id = endpoint.id AND status = 'pending' AND leased_until <= p_now
+                        ORDER BY leased_until LIMIT p_concurrency)
+                       UNION ALL
+                      (SELECT id FROM webhook_deliveries
+                        WHERE endpoint_id = endpoint.id AND status = 'pending' AND leased_until IS NULL
+                          AND next_attempt_at <= p_now
+                        ORDER BY leased_until, next_attempt_at, id LIMIT p_concurrency)) available
+                    LIMIT greatest(0, endpoint.room)) due
      WHERE d.id = due.id
     RETURNING d.id, d.endpoint_id, d.event_id, d.url, d.attempts, d.next_attempt_at
   )
@@ -108,7 +112,7 @@ BEGIN
                                  THEN least(first.ends_at, CASE WHEN first.due_at > p_now THEN first.due_at END) END
     FROM unnest(v_due) AS due (id),
          LATERAL (SELECT (SELECT leased_until FROM webhook_deliveries
-                           WHERE endpoint_id = due.id AND status = 'pending' AND leased_until IS NOT NULL
+                           WHERE endpoint_id = due.id AND status = 'pending' AND leased_until > p_now
                            ORDER BY leased_until LIMIT 1) AS ends_at,
                          (SELECT next_attempt_at FROM webhook_deliveries
                            WHERE endpoint_id = due.id AND status = 'pending' AND leased_until IS NULL
