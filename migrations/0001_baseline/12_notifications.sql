@@ -85,7 +85,8 @@ CREATE TABLE webhook_deliveries (
   status            text        NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'failed')),
   attempts          integer     NOT NULL DEFAULT 0,
   next_attempt_at   timestamptz,
-  -- The worker that attempts it, until then. Also identifies its lease.
+  -- A process attempts it, until then. Both identify its lease.
+  leased_by         uuid,
   leased_until      timestamptz,
   last_attempt_at   timestamptz,
   last_status       integer,
@@ -97,6 +98,7 @@ CREATE TABLE webhook_deliveries (
   UNIQUE (endpoint_id, event_id),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (leased_until IS NULL OR status = 'pending'),
+  CHECK ((leased_until IS NULL) = (leased_by IS NULL)),
   CHECK ((status = 'succeeded') = (delivered_at IS NOT NULL))
 ) WITH (fillfactor = 85);
 CREATE INDEX webhook_deliveries_event_idx ON webhook_deliveries (event_id);

@@ -30,7 +30,9 @@ export class WebhookDelivery extends Model {
   declare attempts: number;
   /** Null unless pending. */
   declare next_attempt_at: Date | null;
-  /** End of the lease of the worker that attempts it. */
+  /** Process that attempts it; null if none does. */
+  declare leased_by: string | null;
+  /** End of its lease. */
   declare leased_until: Date | null;
   declare last_attempt_at: Date | null;
   /** HTTP status of the last attempt; null if there was no response. */

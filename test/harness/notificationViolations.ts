@@ -28,7 +28,7 @@ export const NOTIFICATION_CORRUPTIONS: Record<string, Corruption[]> = {
     // The worker that has leased it may end.
     breakCustomer(
       `${insertEndpoint('NULL', `now() + interval '1 minute'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY};
-       UPDATE webhook_deliveries SET leased_until = now() + interval '30 seconds'`,
+       UPDATE webhook_deliveries SET leased_by = gen_random_uuid(), leased_until = now() + interval '30 seconds'`,
     ),
   ],
   'delivered-events-have-a-body': [

@@ -29,7 +29,10 @@ describe('the dispatch of an event to an endpoint with an attempt in flight', ()
     endpoint = await createTestEndpoint(service, customer, `${receiver.url}/${customer.email}`);
     await insertDeliveries(service, endpoint.id);
     const lease = [endpoint.id, leasedUntil()];
-    await service.sql('UPDATE webhook_deliveries SET leased_until = $2 WHERE endpoint_id = $1', lease);
+    await service.sql(
+      'UPDATE webhook_deliveries SET leased_by = gen_random_uuid(), leased_until = $2 WHERE endpoint_id = $1',
+      lease,
+    );
     await service.sql('UPDATE webhook_endpoints SET next_delivery_at = $2 WHERE id = $1', lease);
     await service.sql(
       `INSERT INTO outbox_events (account_id, type, subject, details, created_at)

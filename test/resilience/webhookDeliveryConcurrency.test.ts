@@ -189,7 +189,7 @@ describe('several workers that deliver webhooks', () => {
     const { next_delivery_at: next } = await readEndpoint(service, endpoint!.id);
     expect(next!.getTime()).to.be.most(service.now.getTime());
     const [delivery] = await readDeliveries(service, endpoint!.id);
-    expect(delivery).to.include({ status: 'pending', attempts: 0, leased_until: null });
+    expect(delivery).to.include({ status: 'pending', attempts: 0, leased_until: null, leased_by: null });
   });
 });
 

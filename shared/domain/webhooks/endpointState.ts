@@ -13,7 +13,8 @@ const ENDPOINT_DISABLED = 'endpoint_disabled';
 
 const buildEndPending = (condition: string) =>
   `UPDATE webhook_deliveries
-      SET status = 'failed', next_attempt_at = NULL, leased_until = NULL, last_error = '${ENDPOINT_DISABLED}'
+      SET status = 'failed', next_attempt_at = NULL, leased_until = NULL, leased_by = NULL,
+          last_error = '${ENDPOINT_DISABLED}'
     WHERE id IN (
       SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id
        WHERE d.status = 'pending' AND w.disabled_at IS NOT NULL ${condition}
