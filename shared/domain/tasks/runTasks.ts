@@ -93,7 +93,7 @@ async function runWhileDue(kind: TaskKind, runner: Runner): Promise<void> {
       runner.isRequested = false;
       const tasks = await claim(kind);
       if (isFilled(tasks)) {
-        if (!(await runClaimed(kind, tasks))) return;
+        if (!(await withLeases(tasks, () => runClaimed(kind, tasks)))) return;
       } else if (!runner.isRequested) return;
     }
   } catch (err) {
@@ -131,7 +131,7 @@ async function runClaimed(kind: TaskKind, tasks: readonly [Task, ...Task[]]): Pr
   const startedAt = performance.now();
   let outcome: 'done' | 'postponed' | 'failed' | 'given_up';
   try {
-    const postponement = await withLeases(tasks, () => kind.run(tasks));
+    const postponement = await kind.run(tasks);
     outcome = postponement === undefined ? 'done' : 'postponed';
     if (postponement === undefined) await Promise.all(tasks.map(completeTask));
     else await Promise.all(tasks.map((task) => postponeTask(kind, task, postponement)));
