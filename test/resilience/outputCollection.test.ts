@@ -47,6 +47,23 @@ describe('the output of a run that has ended', () => {
     expect(await customer.balance()).to.equal(3_000 - 5 * 8);
   });
 
+  it('takes no place of the limit of its upstream while it is collected', async () => {
+    const limited = await startTestService({
+      env: { UPSTREAMS: JSON.stringify({ upstreams: { fal: { concurrency: 1 } } }) },
+    });
+    try {
+      limited.upstream.file = 'hang';
+      const owner = await limited.createCustomer('studio');
+      await Promise.all([owner.createImage(), owner.createImage()]);
+      await eventually('collecting', () => limited.upstream.requests.some(({ call }) => call.includes('/files/')));
+      // Before the sweep finds it.
+      await eventually('the other one is submitted', () => limited.upstream.jobs.length === 2, 400);
+      limited.upstream.file = undefined;
+    } finally {
+      await limited.stop();
+    }
+  });
+
   it('is collected from a data address that no row holds', async () => {
     const url = `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(10_000)]).toString('base64')}`;
     service.upstream.changeBody = (body, operation) =>

@@ -8,6 +8,7 @@ import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey, SubmittedGeneration } from '../../../queues/catalog.ts';
 import { enqueueAwaited, enqueueCollect, enqueuePoll } from '../../../queues/enqueue.ts';
 import type { Generation } from '../../../tables/Generation.ts';
+import { onSlotFreed } from './dispatch.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { COLLECTION_LEASE_MS, withCollectionLease } from './lease.ts';
@@ -40,7 +41,7 @@ export async function passOutput(generation: SubmittedGeneration, result: Succes
   const slots = getUpstreamSlots('collect', generation.upstream);
   if (output === undefined || slots.hasRoom(UNANNOUNCED_BYTES)) return addCollection(generation, { result });
   const { uuid, account_id } = generation;
-  await recordOutput({ uuid, account_id, output, claims: false });
+  await recordEnd(generation.upstream, { uuid, account_id, output, claims: false });
   void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
 }
 
@@ -77,6 +78,8 @@ async function collect(
     const result = kept ?? toResult(generation.upstream_output as StoredOutput);
     const route = (await getGenerationRoute(generation)) as UpstreamRoute;
     await withCollectionLease(generation, () => finalizeGeneration(generation, route, result, { resize }));
+    // An output that no row holds has kept its place until now.
+    if (generation.upstream_output === null) await onSlotFreed(generation.upstream);
   } catch (error) {
     await releaseAfter(error, generation, key, kept);
   }
@@ -86,7 +89,15 @@ function claim(key: SubmittedGeneration, kept: Success | undefined): Promise<Cla
   if (kept === undefined) return claimCollection(key);
   const output = toStorable(kept);
   const { uuid, account_id } = key;
-  return output === undefined ? claimKeptOutput(key) : recordOutput({ uuid, account_id, output, claims: true });
+  if (output === undefined) return claimKeptOutput(key);
+  return recordEnd(key.upstream, { uuid, account_id, output, claims: true });
+}
+
+/** Records the end of a run, from which on it takes no place of the limit of its upstream. */
+async function recordEnd(upstream: string, record: OutputRecord): Promise<ClaimedGeneration | undefined> {
+  const generation = await recordOutput(record);
+  await onSlotFreed(upstream);
+  return generation;
 }
 
 function toResult({ url, isWatermarked }: StoredOutput): Success {

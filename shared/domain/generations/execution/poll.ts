@@ -57,8 +57,8 @@ async function pollGeneration(key: SubmittedGeneration): Promise<void> {
   if (progress.state === 'running') return scheduleNextPoll(generation);
   const { uuid, account_id, upstream } = generation;
   try {
-    if (progress.state === 'failed') await failGeneration({ uuid, account_id, message: progress.message });
-    else await passOutput({ ...key, upstream }, progress);
+    if (progress.state === 'succeeded') return await passOutput({ ...key, upstream }, progress);
+    await failGeneration({ uuid, account_id, message: progress.message });
     await onSlotFreed(upstream);
   } catch (err) {
     logger.warn({ err, generationId: uuid }, 'end at the upstream not recorded; will poll again');
