@@ -138,7 +138,7 @@ describe('account pages, in a real browser', () => {
         const customer = await service.createCustomer(null);
         const { id, uuid } = await createTestEndpoint(service, customer, 'https://hooks.example.com/');
         await customer.request('POST', `/api/webhooks/${uuid}/test/`);
-        const failed = `status = 'failed', next_attempt_at = NULL, last_status = 503`;
+        const failed = `status = 'failed', next_attempt_at = NULL, leased_by = NULL, leased_until = NULL, last_status = 503`;
         await service.sql(`UPDATE webhook_deliveries SET ${failed} WHERE endpoint_id = $1`, [id]);
         const page = await open(customer, options);
         await visit(page, `/account/webhooks/${uuid}/`);
