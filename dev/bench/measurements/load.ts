@@ -19,7 +19,7 @@ const WAL_FILES = 150;
 /** Generations of each account: more than a page. */
 const ROWS_PER_ACCOUNT = 30;
 
-/** Shares of the capacity at which requests are sent, with the figure of the larger one. */
+/** Shares of the lower capacity at which requests are sent, with the figure of the larger one. */
 const SHARES = [0.5, 0.8] as const;
 const OPERATIONS = { create: 'loadCreate', read: 'loadRead', list: 'loadList' } as const satisfies Record<
   string,
@@ -34,16 +34,10 @@ interface LoadFixture {
   created: number;
 }
 
-/** Latencies at each share of the capacity. */
-interface LoadRound {
-  capacity: number;
-  latenciesMs: number[][];
-}
-
 /**
- * Measures the latencies of creates, reads and lists at half and at four fifths of what the service can do, beside bare
- * Koa with one statement at the same shares of what that can do; then both at the same rate. Requests are sent at a constant rate, and latency counts
- * from when a request was to be sent: while the service stalls, requests that it delays count.
+ * Measures the latencies of creates, reads and lists beside bare Koa with one statement, both at the same rate: half and four
+ * fifths of the lower one of their capacities. Requests are sent at a constant rate, and latency counts from when a request
+ * was to be sent: while the service stalls, requests that it delays count.
  */
 export async function measureLoad(environment: BenchEnvironment): Promise<Measurement[]> {
   const { accounts } = environment.options;
@@ -109,48 +103,47 @@ function toRequests(expect: number, service: string[], bare: string[]): Operatio
   return { service: { expect, requests: service }, bare: { expect, requests: bare } };
 }
 
+type Side = 'service' | 'bare';
+
 async function measureOperation(fixture: LoadFixture, name: Operation): Promise<Measurement[]> {
-  const { rounds } = fixture.environment.options.load;
-  const service = () => runRound(fixture, `service ${name}`, name === 'create');
-  const bare = () => runRound(fixture, `bare ${name}`, name === 'create');
   // The first round of each runs cold code.
-  await service();
-  await bare();
-  const { a, b } = await alternateRounds(rounds, service, bare);
-  const shares = SHARES.map((share, index): Measurement => {
-    const isLast = index === SHARES.length - 1;
-    const getLatencies = (side: LoadRound[]) => side.map(({ latenciesMs }) => latenciesMs[index]!);
-    const { value, parts } = compareLatencies(getLatencies(a), getLatencies(b));
-    const perSecond = { 'per s': share * getCapacity(a), 'bare per s': share * getCapacity(b) };
-    return {
-      ...(isLast ? { target: OPERATIONS[name] } : { title: `${name} at ${100 * share} % of capacity, p99 : bare Koa` }),
-      value,
-      parts: { ...parts, ...perSecond },
-    };
-  });
-  return [...shares, await measureAtSameRate(fixture, name, Math.min(getCapacity(a), getCapacity(b)))];
+  await findCapacity(fixture, 'service', name);
+  await findCapacity(fixture, 'bare', name);
+  const capacities = await alternateRounds(
+    fixture.environment.options.load.rounds,
+    () => findCapacity(fixture, 'service', name),
+    () => findCapacity(fixture, 'bare', name),
+  );
+  const [service, bare] = [median(capacities.a), median(capacities.b)];
+  const measurements: Measurement[] = [];
+  for (const share of SHARES) {
+    const perSecond = share * Math.min(service, bare);
+    const compared = await compareLatencies(fixture, name, perSecond);
+    const isLast = share === SHARES.at(-1);
+    measurements.push({
+      ...(isLast ? { target: OPERATIONS[name] } : { title: `${name} at ${100 * share} %, p99` }),
+      value: compared.value,
+      parts: { ...compared.parts, 'per s': perSecond, 'capacity per s': service, 'bare capacity per s': bare },
+    });
+  }
+  return measurements;
 }
 
-const getCapacity = (side: LoadRound[]): number => median(side.map(({ capacity }) => capacity));
-
-const getQuantiles = (rounds: number[][], of: number): number[] =>
-  rounds.map((latenciesMs) => quantile(latenciesMs, of));
-
-/** Compares the latencies of the rounds of both sides. */
-function compareLatencies(a: number[][], b: number[][]): Pick<Measurement, 'value' | 'parts'> {
-  const formatMedians = (side: number[][]) => formatQuantiles((of) => median(getQuantiles(side, of)));
-  return {
-    value: medianRatio({ a: getQuantiles(a, 0.99), b: getQuantiles(b, 0.99) }),
-    parts: { 'p50 / p99 / p99.9 ms': formatMedians(a), bare: formatMedians(b) },
-  };
+async function findCapacity(fixture: LoadFixture, side: Side, name: Operation): Promise<number> {
+  const { http, environment } = fixture;
+  const { capacityMs } = environment.options.load;
+  const { done, perSecond } = await http.call<LoopResult>('run', `${side} ${name}`, CLIENTS, capacityMs);
+  if (name === 'create') fixture.created += done;
+  return perSecond;
 }
 
-/** Measures both sides at the same rate: the larger share of the lower one of their capacities. */
-async function measureAtSameRate(fixture: LoadFixture, name: Operation, capacity: number): Promise<Measurement> {
+async function compareLatencies(
+  fixture: LoadFixture,
+  name: Operation,
+  perSecond: number,
+): Promise<Pick<Measurement, 'value' | 'parts'>> {
   const { rounds, loadMs } = fixture.environment.options.load;
-  const share = Math.max(...SHARES);
-  const perSecond = share * capacity;
-  const run = async (side: 'service' | 'bare') => {
+  const run = (side: Side) => async () => {
     const { sent, latenciesMs } = await fixture.http.call<OpenLoopResult>(
       'runOpen',
       `${side} ${name}`,
@@ -160,31 +153,14 @@ async function measureAtSameRate(fixture: LoadFixture, name: Operation, capacity
     if (name === 'create') fixture.created += sent;
     return latenciesMs;
   };
-  const { a, b } = await alternateRounds(
-    rounds,
-    () => run('service'),
-    () => run('bare'),
-  );
-  const { value, parts } = compareLatencies(a, b);
+  const { a, b } = await alternateRounds(rounds, run('service'), run('bare'));
   return {
-    title: `${name} at ${100 * share} % of the lower capacity, p99 : bare Koa at the same rate`,
-    value,
-    parts: { ...parts, 'per s': perSecond },
+    value: medianRatio({ a: getQuantiles(a, 0.99), b: getQuantiles(b, 0.99) }),
+    parts: { 'p50 / p99 / p99.9 ms': formatMedians(a), bare: formatMedians(b) },
   };
 }
 
-/** Finds the capacity in a closed loop at once before each load, since the speed of the machine varies. */
-async function runRound(fixture: LoadFixture, name: string, creates: boolean): Promise<LoadRound> {
-  const { http, environment } = fixture;
-  const { capacityMs, loadMs } = environment.options.load;
-  const { done, perSecond: capacity } = await http.call<LoopResult>('run', name, CLIENTS, capacityMs);
-  let sent = done;
-  const latenciesMs: number[][] = [];
-  for (const share of SHARES) {
-    const result = await http.call<OpenLoopResult>('runOpen', name, share * capacity, loadMs);
-    sent += result.sent;
-    latenciesMs.push(result.latenciesMs);
-  }
-  if (creates) fixture.created += sent;
-  return { capacity, latenciesMs };
-}
+const getQuantiles = (rounds: number[][], of: number): number[] =>
+  rounds.map((latenciesMs) => quantile(latenciesMs, of));
+
+const formatMedians = (rounds: number[][]): string => formatQuantiles((of) => median(getQuantiles(rounds, of)));
