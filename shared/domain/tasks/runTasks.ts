@@ -4,6 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { isDraining, trackInFlight } from '../../lib/drain.ts';
+import { createLeaseHeartbeat } from '../../lib/leaseHeartbeat.ts';
 import { logger } from '../../lib/logger.ts';
 import { taskDuration } from '../../lib/metrics.ts';
 import { getBackoffMs } from '../../lib/retryBackoff.ts';
@@ -21,16 +22,13 @@ const CLAIM_TASKS = prepared(
    RETURNING t.id, t.key, t.account_id AS "accountId", t.attempts, t.created_at AS "createdAt", t.lease`,
 );
 
-const RENEW_LEASE = prepared(
-  'renew_task_leases',
-  'UPDATE tasks SET run_at = :until WHERE id = ANY (cast(:ids AS bigint[])) AND lease = :lease',
-);
+/** Tasks whose leases are still ours. */
+const HELD = `unnest(cast(:ids AS bigint[]), cast(:leases AS uuid[])) AS held (id, lease)
+    WHERE t.id = ANY (cast(:ids AS bigint[])) AND t.id = held.id AND t.lease = held.lease`;
 
-const COMPLETE_TASKS = prepared(
-  'complete_tasks',
-  `DELETE FROM tasks t USING unnest(cast(:ids AS bigint[]), cast(:leases AS uuid[])) AS done (id, lease)
-    WHERE t.id = ANY (cast(:ids AS bigint[])) AND t.id = done.id AND t.lease = done.lease`,
-);
+const RENEW_LEASES = prepared('renew_task_leases', `UPDATE tasks t SET run_at = :until FROM ${HELD}`);
+
+const COMPLETE_TASKS = prepared('complete_tasks', `DELETE FROM tasks t USING ${HELD}`);
 
 const POSTPONE_TASK = prepared(
   'postpone_task',
@@ -109,20 +107,17 @@ async function claim({ name, batchSize = 1 }: TaskKind): Promise<Task[]> {
   return runStatement<Task>(CLAIM_TASKS, bindings);
 }
 
-/** Keeps the leases of tasks while they run. One that is lost has no effect on the run, whose end is not recorded. */
-async function withLeases<Result>(tasks: readonly Task[], run: () => Promise<Result>): Promise<Result> {
-  const ids = tasks.map(({ id }) => id);
-  const renew = (): void => {
-    const bindings = { ids, lease: tasks[0]?.lease, until: addMilliseconds(now(), LEASE_MS) };
-    runStatement(RENEW_LEASE, bindings).catch((err: unknown) => logger.warn({ err }, 'lease of tasks not renewed'));
-  };
-  const timer = setInterval(renew, RENEW_MS);
-  try {
-    return await run();
-  } finally {
-    clearInterval(timer);
-  }
-}
+/** A lease that is lost has no effect on the run, whose end is not recorded. */
+const withLeases = createLeaseHeartbeat<Task>({
+  intervalMs: RENEW_MS,
+  renew: (tasks) => runStatement(RENEW_LEASES, { ...toHeldBindings(tasks), until: addMilliseconds(now(), LEASE_MS) }),
+});
+
+/** Returns the parameters of {@link HELD}. */
+const toHeldBindings = (tasks: readonly Task[]) => ({
+  ids: tasks.map(({ id }) => id),
+  leases: tasks.map(({ lease }) => lease),
+});
 
 const isFilled = (tasks: Task[]): tasks is [Task, ...Task[]] => tasks.length > 0;
 
@@ -189,7 +184,7 @@ const completeTask = createBatcher<Task, void>({
   maxInFlight: 2,
   isItemError: isRejection,
   run: async (tasks) => {
-    await runStatement(COMPLETE_TASKS, { ids: tasks.map(({ id }) => id), leases: tasks.map(({ lease }) => lease) });
+    await runStatement(COMPLETE_TASKS, toHeldBindings(tasks));
     return [];
   },
 });

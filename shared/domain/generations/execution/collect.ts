@@ -77,7 +77,7 @@ async function collect(
   try {
     const result = kept ?? toResult(generation.upstream_output as StoredOutput);
     const route = (await getGenerationRoute(generation)) as UpstreamRoute;
-    await withCollectionLease(generation, () => finalizeGeneration(generation, route, result, { resize }));
+    await withCollectionLease([generation], () => finalizeGeneration(generation, route, result, { resize }));
     // An output that no row holds has kept its place until now.
     if (generation.upstream_output === null) await onSlotFreed(generation.upstream);
   } catch (error) {

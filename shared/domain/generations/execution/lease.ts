@@ -1,9 +1,8 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
+import { createLeaseHeartbeat } from '../../../lib/leaseHeartbeat.ts';
 import { SWEEP_GRACE_MS, type ClaimedGeneration, toWantedBindings, WANTED_GENERATIONS } from './step.ts';
-
-/** Leases with a heartbeat, for work that takes longer than one lease: renewed until the work is done. */
 
 const HEARTBEAT_MS = 1_000;
 
@@ -37,40 +36,27 @@ export const COLLECTION_LEASE_MS = SWEEP_GRACE_MS;
  * Renews the lease on a generation while its output is stored. It has no fencing token: two workers that store the same
  * output write the same files, and one of them ends the generation.
  */
-export const withCollectionLease = createLeaseHolder(RENEW_COLLECTIONS, () => COLLECTION_LEASE_MS);
+export const withCollectionLease = createLeaseHeartbeat<ClaimedGeneration>({
+  intervalMs: HEARTBEAT_MS,
+  renew: (generations) => renewLeases(RENEW_COLLECTIONS, generations, COLLECTION_LEASE_MS),
+});
 
 /**
  * Renews a lease only while its fencing token (`submit_started_at`) is still ours: a worker that lost the lease cannot
  * extend the new owner's. If this process dies, the next claim finds a submit of unknown outcome.
  */
-export const withLease = createLeaseHolder(RENEW_LEASES, getLeaseMs);
+export const withLease = createLeaseHeartbeat<ClaimedGeneration>({
+  intervalMs: HEARTBEAT_MS,
+  renew: (generations) => renewLeases(RENEW_LEASES, generations, getLeaseMs()),
+});
 
-function createLeaseHolder(statement: Statement, getDurationMs: () => number) {
-  const held = new Set<ClaimedGeneration>();
-  let heartbeat: NodeJS.Timeout | undefined;
-
-  function renew(): void {
-    const at = now();
-    const claims = JSON.stringify([...held].map(({ uuid, submit_started_at: since }) => ({ uuid, since })));
-    runStatement(statement, {
-      ...toWantedBindings([...held]),
-      claims,
-      now: at,
-      until: addMilliseconds(at, getDurationMs()),
-    }).catch(() => {});
-  }
-
-  return async <Result>(generation: ClaimedGeneration, work: () => Promise<Result>): Promise<Result> => {
-    held.add(generation);
-    heartbeat ??= setInterval(renew, HEARTBEAT_MS);
-    try {
-      return await work();
-    } finally {
-      held.delete(generation);
-      if (held.size === 0) {
-        clearInterval(heartbeat);
-        heartbeat = undefined;
-      }
-    }
-  };
+function renewLeases(statement: Statement, generations: readonly ClaimedGeneration[], durationMs: number) {
+  const at = now();
+  const claims = generations.map(({ uuid, submit_started_at: since }) => ({ uuid, since }));
+  return runStatement(statement, {
+    ...toWantedBindings(generations),
+    claims: JSON.stringify(claims),
+    now: at,
+    until: addMilliseconds(at, durationMs),
+  });
 }

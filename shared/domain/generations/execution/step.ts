@@ -63,7 +63,7 @@ export const WANTED_GENERATIONS = `unnest(cast(:uuids AS uuid[]), cast(:accounts
          ON g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = wanted.uuid AND g.account_id = wanted.account_id`;
 
 /** Returns the parameters of {@link WANTED_GENERATIONS}. */
-export function toWantedBindings(generations: GenerationKey[]): { uuids: string[]; accounts: number[] } {
+export function toWantedBindings(generations: readonly GenerationKey[]): { uuids: string[]; accounts: number[] } {
   return {
     uuids: generations.map(({ uuid }) => uuid),
     accounts: generations.map(({ account_id }) => account_id),

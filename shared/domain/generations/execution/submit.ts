@@ -53,7 +53,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
   const route = await prepareOrRelease(generation, () => getGenerationRoute(generation));
   if (route === undefined) throw new Error(`Upstream ${generation.upstream} is no longer configured.`);
   try {
-    await withLease(generation, () => submitToUpstream(route, generation));
+    await withLease([generation], () => submitToUpstream(route, generation));
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     await handleSubmitError(generation, route, error);
