@@ -26,6 +26,7 @@ CREATE TABLE generations (
   completed_at         timestamptz,
   output_path          text,
   thumbnail_path       text,
+  more_outputs         jsonb,
   is_watermarked       boolean     NOT NULL DEFAULT false,
   error_message        text,
   provider_cost_cents  numeric(12, 4) CHECK (provider_cost_cents >= 0),
@@ -52,6 +53,7 @@ CREATE TABLE generations (
   PRIMARY KEY (uuid, account_id),
   CONSTRAINT generations_completed_at_check CHECK ((status = 'queued') = (completed_at IS NULL)),
   CONSTRAINT generations_output_path_check CHECK ((status = 'succeeded') = (output_path IS NOT NULL)),
+  CONSTRAINT generations_more_outputs_check CHECK (more_outputs IS NULL OR status = 'succeeded'),
   CONSTRAINT generations_upstream_handle_check
     CHECK (upstream_handle IS NULL OR (upstream IS NOT NULL AND upstream_model IS NOT NULL)),
   CONSTRAINT generations_upstream_output_check
@@ -81,8 +83,10 @@ COMMENT ON COLUMN generations.next_attempt_at IS
 COMMENT ON COLUMN generations.submitted_at IS 'start of the submission that the upstream accepted';
 COMMENT ON COLUMN generations.upstream IS 'the upstream that the generation was submitted to last';
 COMMENT ON COLUMN generations.upstream_model IS 'the name of the model at that upstream';
+COMMENT ON COLUMN generations.more_outputs IS
+  'output_path and thumbnail_path of each file after the first one; NULL: there is one file';
 COMMENT ON COLUMN generations.upstream_output IS
-  'where the output is: set once the run has ended at the upstream, until the output is stored';
+  'where the outputs are: set once the run has ended at the upstream, until they are stored';
 COMMENT ON COLUMN generations.account_error_at IS
   'first time at which an upstream rejected our account; if it accepts others afterwards, the generation is at fault';
 CREATE UNIQUE INDEX generations_account_number_unique ON generations (account_id, number) WHERE deleted_at IS NULL;

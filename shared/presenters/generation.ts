@@ -39,6 +39,11 @@ export const getGenerationResponse = perService(() =>
     thumbnail_url: textOrNull({
       description: 'Address of a small preview; null until succeeded, or if none could be created',
     }),
+    outputs: Type.Optional(
+      Type.Array(Type.Object({ output_url: Type.String(), thumbnail_url: textOrNull() }), {
+        description: 'All files, if there are several; output_url is the first',
+      }),
+    ),
     credits_charged: Type.Integer(),
     error_message: textOrNull({ description: 'Reason of the failure; the credits were refunded' }),
     created_at: Timestamp,
@@ -58,6 +63,7 @@ export const SHOWN_COLUMNS = [
   'status',
   'output_path',
   'thumbnail_path',
+  'more_outputs',
   'credits_charged',
   'error_message',
   'created_at',
@@ -77,8 +83,7 @@ export function presentGeneration(row: Generation): Static<ReturnType<typeof get
     prompt: row.prompt,
     params: row.params,
     status: row.status,
-    output_url: buildMediaUrl(row.output_path),
-    thumbnail_url: buildMediaUrl(row.thumbnail_path),
+    ...presentOutputs(row),
     credits_charged: row.credits_charged,
     error_message: row.error_message,
     created_at: row.created_at,
@@ -89,6 +94,31 @@ export function presentGeneration(row: Generation): Static<ReturnType<typeof get
   };
 }
 
+/** Columns with the files of a generation. */
+export type GenerationFiles = Pick<Generation, 'output_path' | 'thumbnail_path' | 'more_outputs'>;
+
+/** Returns a generation without the files, which were deleted. */
+export const withoutFiles = <Row extends object>(row: Row): Row & GenerationFiles => ({
+  ...row,
+  output_path: null,
+  thumbnail_path: null,
+  more_outputs: null,
+});
+
+/** Builds the addresses of all files. */
+export function presentOutputs({ output_path: path, thumbnail_path: thumbnail, more_outputs: more }: GenerationFiles) {
+  const first = { output_url: buildMediaUrl(path), thumbnail_url: buildMediaUrl(thumbnail) };
+  if (path === null || more === null) return first;
+  const files = [{ output_path: path, thumbnail_path: thumbnail }, ...more];
+  const outputs = files.map((file) => ({
+    output_url: buildMediaUrl(file.output_path),
+    thumbnail_url: buildMediaUrl(file.thumbnail_path),
+  }));
+  return { ...first, outputs };
+}
+
+function buildMediaUrl(path: string): string;
+function buildMediaUrl(path: string | null): string | null;
 function buildMediaUrl(path: string | null): string | null {
   return path === null ? null : `${config.CDN_URL}/${path}`;
 }

@@ -12,6 +12,9 @@ export type ParamValue = string | number | boolean | readonly string[];
 /** Parameters of a generation by their names, with defaults applied. */
 export type GenerationParams = Readonly<Record<string, ParamValue>>;
 
+/** Most files of a generation. */
+export const OUTPUTS_MAX = 16;
+
 /** Highest price of a generation. */
 export const CREDITS_MAX = 1_000_000;
 
@@ -50,7 +53,9 @@ export interface ModelDefinition {
   upstreams?: readonly string[];
   params: Readonly<Record<string, ParamDefinition>>;
   inputs?: Readonly<Record<string, InputDefinition>>;
-  /** Price of a generation, as a template. */
+  /** Number of files that a generation makes, as a template. Default: 1. */
+  outputs?: Template;
+  /** Price of a generation with one file, as a template. */
   credits: Template;
   sort_order?: number;
   hidden?: boolean;

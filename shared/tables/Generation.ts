@@ -2,6 +2,9 @@ import { Model } from 'objection';
 import type { GenerationParams, ModelSlug } from '../spec/catalog.ts';
 import type { GenerationStatus } from '../spec/states.ts';
 
+/** A file of a generation, and its preview. */
+export type GenerationFile = { output_path: string; thumbnail_path: string | null };
+
 /** One image or video, from its charge to its end. */
 export class Generation extends Model {
   static override tableName = 'generations';
@@ -29,6 +32,8 @@ export class Generation extends Model {
   /** Relative to CDN_URL, like thumbnail_path. */
   declare output_path: string | null;
   declare thumbnail_path: string | null;
+  /** Files after the first one; null if there is one. */
+  declare more_outputs: GenerationFile[] | null;
   declare is_watermarked: boolean;
   declare error_message: string | null;
   declare deleted_at: Date | null;
@@ -51,8 +56,8 @@ export class Generation extends Model {
   declare account_error_at: Date | null;
   /** Identifies it at the upstream that accepted it. */
   declare upstream_handle: Record<string, unknown> | null;
-  /** Address of the output, from the end of its run at the upstream until it has ended here. */
-  declare upstream_output: { url: string; isWatermarked: boolean } | null;
+  /** Addresses of the outputs, from the end of its run at the upstream until it has ended here. */
+  declare upstream_output: { urls: [string, ...string[]]; isWatermarked: boolean } | null;
   /** Time of the last poll of the upstream. */
   declare polled_at: Date | null;
   /** Time at which the enqueued poll is due. */

@@ -132,14 +132,20 @@ export class FakeUpstream extends HttpFake {
   }
 
   finish(job: UpstreamJob, kind: JobOutcome['kind'], reason: JobFailure['reason'] = 'invalid input'): void {
-    const isVideo = job.renderRequest.kind === 'video';
+    const { renderRequest } = job;
+    const isVideo = renderRequest.kind === 'video';
     const file = isVideo ? { extension: 'mp4', type: 'video/mp4' } : { extension: 'png', type: 'image/png' };
-    const name = `${encodeURIComponent(job.id)}.${file.extension}`;
+    const names = Array.from({ length: renderRequest.kind === 'image' ? renderRequest.count : 1 }, (_, index) =>
+      [encodeURIComponent(job.id), ...(index === 0 ? [] : [index + 1]), file.extension].join('.'),
+    );
     job.completedAt = Date.now();
     job.outcome =
       kind === 'failed'
         ? { kind, reason, message: this.failure }
-        : { kind, files: [{ name, contentType: file.type, sizeBytes: this.readFile(name).length }] };
+        : {
+            kind,
+            files: names.map((name) => ({ name, contentType: file.type, sizeBytes: this.readFile(name).length })),
+          };
     this.#ends.emit('end', job);
     const callback = this.buildCallback(job);
     if (callback !== null) this.deliver(callback, job);

@@ -158,7 +158,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
           const delivery = { output: { file }, kind, generationId: randomUUID(), mediaToken: randomUUID() };
           // Call the worker's function on the service that is open in this process.
           const policy = { upstreamHost: '', allowsPrivateAddresses: false };
-          const { outputPath, thumbnailPath } = await storeOutput({
+          const { output_path: outputPath, thumbnail_path: thumbnailPath } = await storeOutput({
             ...delivery,
             policy,
             name: delivery.generationId,

@@ -4,7 +4,8 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { storeOutput, type StoredOutput } from '../../shared/gateways/media/storeOutput.ts';
+import { storeOutput } from '../../shared/gateways/media/storeOutput.ts';
+import type { GenerationFile } from '../../shared/tables/Generation.ts';
 import { closeFileServers, startFileServer } from '../fakes/fileServers.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
 import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
@@ -71,7 +72,10 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       return Buffer.from(await response.arrayBuffer());
     }
 
-    async function expectStored({ outputPath, thumbnailPath }: StoredOutput, content: Buffer): Promise<void> {
+    async function expectStored(
+      { output_path: outputPath, thumbnail_path: thumbnailPath }: GenerationFile,
+      content: Buffer,
+    ): Promise<void> {
       expect((await read(outputPath)).equals(content)).to.equal(true);
       expect((await sharp(await read(thumbnailPath)).metadata()).format).to.equal('webp');
     }
@@ -99,7 +103,11 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
     }
 
     it('store a small video through a temporary file', async () => {
-      const { outputPath } = await store(`data:video/mp4;base64,${MP4.toString('base64')}`, newAttempt(), 'video');
+      const { output_path: outputPath } = await store(
+        `data:video/mp4;base64,${MP4.toString('base64')}`,
+        newAttempt(),
+        'video',
+      );
       expect(await read(outputPath)).to.deep.equal(MP4);
       expect(await readdir(incoming())).to.deep.equal([]);
     });
@@ -108,8 +116,8 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       it(`have no thumbnail if ${bytes} bytes cannot be decoded, and are stored`, async () => {
         const content = Buffer.concat([PNG.subarray(0, 20), Buffer.alloc(bytes - 20, 'x')]);
         const stored = await store(`data:image/png;base64,${content.toString('base64')}`);
-        expect(stored.thumbnailPath).to.equal(null);
-        expect((await read(stored.outputPath)).equals(content)).to.equal(true);
+        expect(stored.thumbnail_path).to.equal(null);
+        expect((await read(stored.output_path)).equals(content)).to.equal(true);
       });
     }
 
@@ -126,7 +134,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
         });
         const stored = await Promise.all(attempts);
         await expectStored(stored[0]!, content);
-        expect(new Set(stored.map(({ outputPath }) => outputPath)).size).to.equal(1);
+        expect(new Set(stored.map(({ output_path: outputPath }) => outputPath)).size).to.equal(1);
         expect(await readdir(incoming()).catch(() => [])).to.deep.equal([]);
       }
     });
@@ -152,7 +160,7 @@ interface Fixture {
   service: TestService;
   customer: TestCustomer;
   folder: string;
-  expectStored: (stored: StoredOutput, content: Buffer) => Promise<void>;
+  expectStored: (stored: GenerationFile, content: Buffer) => Promise<void>;
 }
 
 /** Faults of the disk, and files that a worker left when it died during a write. */

@@ -86,6 +86,7 @@ export async function createEndedGeneration(
     account_id: await getAccountId(service, customer),
     output_path: 'a/image.png',
     thumbnail_path: 'a/thumbnail.webp',
+    more_outputs: null,
     is_watermarked: false,
     provider_cost_cents: null,
   });

@@ -44,6 +44,7 @@ export function buildRoute(
     modelSettings: { input: {} },
     optionalParams: [],
     inputs: {},
+    outputs: undefined,
     upstream: { name: adapter, adapter, key: 'test', ...limits, ...settings },
   };
 }

@@ -54,6 +54,13 @@ describe('the price of a generation', () => {
     });
   }
 
+  it('counts for each file', () => {
+    const params = { ...VIDEO.params, count: range(4) };
+    const credits = { base: 3, per_second: 2 };
+    const [model] = parse({ clip: { ...VIDEO, params, credits, outputs: '$count' } }).models;
+    expect([model?.price({ ...CLIP, count: 3 }), model?.creditsBase, model?.creditsMax]).to.deep.equal([33, 7, 108]);
+  });
+
   it('is between the prices that the list of models shows', () => {
     const model = parseModel({ base: 3, per_second: { $by: 'resolution', '720p': 2, '1080p': 5 } });
     const params = fc.record({

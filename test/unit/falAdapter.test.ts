@@ -122,7 +122,7 @@ describe('the fal adapter', () => {
       });
       expect(await falUpstream(route).poll(handle)).to.deep.equal({
         state: 'succeeded',
-        output: { url: `${fake.url}/files/${taken?.id}.png` },
+        outputs: [{ url: `${fake.url}/files/${taken?.id}.png` }],
         isWatermarked: false,
       });
     });
@@ -211,7 +211,7 @@ describe('the fal adapter', () => {
 
     it('returns the video, or the first of the images', async () => {
       const url = 'https://v3.fal.media/out';
-      const done = { state: 'succeeded', output: { url }, isWatermarked: false };
+      const done = { state: 'succeeded', outputs: [{ url }], isWatermarked: false };
       expect(await seen({ status: 200, body: { video: { url } } })).to.deep.equal(done);
       const images = [{ url }, { url: 'https://v3.fal.media/second' }];
       expect(await seen({ status: 200, body: { images } }, undefined, 'image')).to.deep.equal(done);

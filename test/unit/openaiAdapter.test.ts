@@ -91,8 +91,8 @@ describe('the OpenAI adapter for videos', () => {
       const handle = getHandle(await upstream.submit(job()));
       const progress = await upstream.poll(handle);
       expect(progress).to.deep.include({ state: 'succeeded' });
-      if (progress.state !== 'succeeded' || !('url' in progress.output)) throw new Error('no address');
-      expect(upstream.getFileHeaders(progress.output.url)).to.deep.equal({});
+      if (progress.state !== 'succeeded' || !('url' in progress.outputs[0])) throw new Error('no address');
+      expect(upstream.getFileHeaders(progress.outputs[0].url)).to.deep.equal({});
     });
 
     it('returns failed if the response to the submit says so', async () => {
@@ -148,8 +148,8 @@ describe('the OpenAI adapter for videos', () => {
       const { handle, prompt } = await acceptVideo();
       fake.end(prompt, 'succeeded');
       const progress = await poll(handle);
-      if (progress.state !== 'succeeded' || !('url' in progress.output)) throw new Error('no address');
-      const { url } = progress.output;
+      if (progress.state !== 'succeeded' || !('url' in progress.outputs[0])) throw new Error('no address');
+      const { url } = progress.outputs[0];
       const headers = upstreamFor('video').getFileHeaders(url) ?? {};
       expect((await fetch(url)).status).to.equal(401);
       expect((await fetch(url, { headers })).headers.get('content-type')).to.equal('video/mp4');

@@ -87,15 +87,15 @@ describe('the OpenAI adapter for images', () => {
   it('returns an address, with the key only for the origin of the upstream', async () => {
     returnImagesAs(fake, 'url', other.url);
     const submission = await askImage();
-    if (submission.state !== 'succeeded' || !('url' in submission.output)) throw new Error('no address');
-    const { url } = submission.output;
+    if (submission.state !== 'succeeded' || !('url' in submission.outputs[0])) throw new Error('no address');
+    const { url } = submission.outputs[0];
     const headers = upstream().getFileHeaders(url);
     expect(headers).to.deep.equal({ authorization: 'Bearer test' });
     expect(Buffer.from(await (await fetch(url, { headers: headers ?? {} })).arrayBuffer())).to.deep.equal(PNG);
     returnImagesAs(fake, 'url of another host', other.url);
     expect(await askImage()).to.deep.equal({
       state: 'succeeded',
-      output: { url: `${other.url}/files/image.png` },
+      outputs: [{ url: `${other.url}/files/image.png` }],
       isWatermarked: false,
     });
     expect(upstream().getFileHeaders(`${other.url}/files/image.png`)).to.equal(undefined);
@@ -202,6 +202,6 @@ function envelope(status: number, error: Record<string, unknown>): VerbatimRespo
 }
 
 function getFile(submission: SubmitResult): string {
-  if (submission.state === 'succeeded' && 'file' in submission.output) return submission.output.file;
+  if (submission.state === 'succeeded' && 'file' in submission.outputs[0]) return submission.outputs[0].file;
   throw new Error(`No file: ${JSON.stringify(submission)}`);
 }

@@ -115,7 +115,7 @@ describe('the Replicate adapter', () => {
     it('returns the output if the prediction has already succeeded', async () => {
       const output = 'https://replicate.delivery/xezq/out.png';
       const submission = await submitTo({ status: 201, body: { id: 'p1', status: 'succeeded', output } });
-      expect(submission).to.deep.equal({ state: 'succeeded', output: { url: output }, isWatermarked: false });
+      expect(submission).to.deep.equal({ state: 'succeeded', outputs: [{ url: output }], isWatermarked: false });
     });
 
     for (const [status, error, message] of [
@@ -206,7 +206,7 @@ describe('the Replicate adapter', () => {
     it('returns a file on another host without the key', async () => {
       const url = `${stranger.url}/out.mp4`;
       const progress = await seen({ status: 'succeeded', output: [null, '', url, 'https://replicate.delivery/2'] });
-      expect(progress).to.deep.equal({ state: 'succeeded', output: { url }, isWatermarked: false });
+      expect(progress).to.deep.equal({ state: 'succeeded', outputs: [{ url }], isWatermarked: false });
       expect(upstream().getFileHeaders(url)).to.equal(undefined);
     });
 

@@ -161,7 +161,7 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
         expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
         fake.end(prompt, 'succeeded');
         const { url, headers } = output(fake.url, id);
-        const expected = { state: 'succeeded', output: { url }, isWatermarked: false };
+        const expected = { state: 'succeeded', outputs: [{ url }], isWatermarked: false };
         expect(await upstream().poll(handle)).to.deep.equal(expected);
         expect(upstream().getFileHeaders(url)).to.deep.equal(headers);
       });

@@ -42,7 +42,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
     ['num_images', '$count'],
     ['num_outputs', '{count}'],
   ] as const) {
-    it(`are rejected for an input with several files: ${field} ${value}`, () => {
+    it(`are rejected for an input with several files, unless the customer pays for each: ${field} ${value}`, () => {
       const models = { 'fal:owner/model': { input: { prompt: '$prompt', [field]: value } } };
       const params = { count: { type: 'integer', minimum: 1, maximum: 4, default: 1 } };
       const offered = {
@@ -54,10 +54,14 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
         credits: 2,
       };
       const env = { UPSTREAMS: JSON.stringify({ models }), CATALOG: JSON.stringify({ models: { m: offered } }) };
-      expect(getError(env)).to.include(`"${field}" must be 1, because a generation has one file`);
+      expect(getError(env)).to.include('but "outputs" of the model is 1: the customer pays for each file');
       expect(
         parser.getError({ ...env, UPSTREAMS: env.UPSTREAMS.replace(`"${value}"`, '1').replace(':2', ':1') }),
       ).to.equal('nothing');
+      const outputs = typeof value === 'number' ? value : '$count';
+      expect(parser.getError({ ...env, CATALOG: JSON.stringify({ models: { m: { ...offered, outputs } } }) })).to.equal(
+        'nothing',
+      );
     });
   }
 

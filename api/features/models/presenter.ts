@@ -25,7 +25,12 @@ function presentOffer(model: ModelWithStatus) {
   const { definition, params, paramsSchema, inputs, creditsBase, creditsMax, deprecatedAt } = model;
   return {
     params_schema: { ...paramsSchema, ...(toPublicSchema(params) as Record<string, unknown>) },
-    pricing: { min_credits: creditsBase, max_credits: creditsMax, formula: definition.credits },
+    pricing: {
+      min_credits: creditsBase,
+      max_credits: creditsMax,
+      formula: definition.credits,
+      ...(definition.outputs === undefined ? {} : { outputs: definition.outputs }),
+    },
     inputs,
     deprecated_at: deprecatedAt === null ? null : new Date(deprecatedAt),
   };

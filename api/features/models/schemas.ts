@@ -13,8 +13,11 @@ const OFFER_FIELDS = Type.Partial(
         min_credits: Type.Integer(),
         max_credits: Type.Integer(),
         formula: Type.Unknown({
-          description: 'A number, or a formula of base and per_second with tables by parameters',
+          description: 'A number, or a formula of base and per_second with tables by parameters; for each file',
         }),
+        outputs: Type.Optional(
+          Type.Unknown({ description: 'Number of files: a number, or as a parameter or table says; absent: 1' }),
+        ),
       },
       { description: 'Price of a generation, in credits' },
     ),

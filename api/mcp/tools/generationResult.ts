@@ -36,12 +36,13 @@ async function readImage(row: Generation): Promise<ImageContent | null> {
 
 function getNextStep({ status }: PresentedGeneration): string {
   if (status === 'queued') return 'Call get_generation again with wait_seconds 45.';
-  if (status === 'succeeded') return 'Show or link output_url to the user.';
+  if (status === 'succeeded') return 'Show or link output_url, or all outputs if there are several, to the user.';
   return 'Give the user the reason (error_message), and mention that the credits were refunded.';
 }
 
 function describeGeneration(generation: PresentedGeneration): string {
   const { kind, uuid, status, credits_charged, error_message, output_url, duration_ms, is_watermarked } = generation;
+  const { outputs = [{ output_url }] } = generation;
   if (status === 'failed') {
     return `The ${kind} ${uuid} failed: ${error_message} Its ${credits_charged} credits were refunded.`;
   }
@@ -51,5 +52,5 @@ function describeGeneration(generation: PresentedGeneration): string {
   const took = duration_ms === null ? '' : ` after ${(duration_ms / 1_000).toFixed(0)} s`;
   const watermark = is_watermarked ? ' It carries a watermark.' : '';
   // The address is last, so that no punctuation becomes a part of it.
-  return `The ${kind} ${uuid} succeeded${took}, for ${credits_charged} credits.${watermark} Download it from ${output_url}`;
+  return `The ${kind} ${uuid} succeeded${took}, for ${credits_charged} credits.${watermark} Download ${outputs.length === 1 ? 'it' : 'its files'} from ${outputs.map(({ output_url: url }) => url).join(' ')}`;
 }

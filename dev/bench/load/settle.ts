@@ -17,6 +17,7 @@ serveParent({
           account_id,
           output_path: `bench/${uuid}.png`,
           thumbnail_path: null,
+          more_outputs: null,
           is_watermarked: false,
           provider_cost_cents: null,
         }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, createWriteStream, existsSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, parse } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Generation } from '@genmeter/client';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
@@ -51,37 +51,50 @@ async function requireReplaceable(file: string, { force }: OutputOptions, termin
 
 /**
  * Stores the output of a generation, or writes it to the standard output. A file of that name appears only when it is
- * complete.
- * @returns the path of the file.
+ * complete. Files after the first one have a number before their extension; the standard output receives the first.
+ * @returns the paths of the files.
  */
-export async function downloadOutput(
+export async function downloadOutputs(
   generation: Generation,
   options: OutputOptions,
   terminal: Terminal,
-): Promise<string | undefined> {
+): Promise<string[]> {
   const { output: target } = options;
-  const { output_url: url, uuid } = generation;
-  if (target === undefined) return undefined;
+  const { output_url: url, outputs = [{ output_url: url }], uuid } = generation;
+  if (target === undefined) return [];
   if (url === null) throw new CommandError(EXIT.failure, 'no_output', `Generation ${uuid} has no output.`);
   if (target === STANDARD_OUTPUT) {
     await transfer(generation, target, terminal, async () => terminal.writeFile(await request(url, terminal.signal)));
-    return undefined;
+    return [];
   }
-  const file = isFolder(target) ? join(target, nameFile(uuid, url)) : target;
-  if (file !== target) await requireReplaceable(file, options, terminal);
+  const first = isFolder(target) ? join(target, nameFile(uuid, url)) : target;
+  const files: string[] = [];
+  for (const [index, { output_url: address }] of outputs.entries()) {
+    const file = index === 0 ? first : addNumber(first, index + 1);
+    if (file !== target) await requireReplaceable(file, options, terminal);
+    await transfer(generation, target, terminal, () => store(address ?? url, file, terminal.signal));
+    files.push(file);
+  }
+  return files;
+}
+
+/** Stores a file under its name once it is complete. */
+async function store(url: string, file: string, signal: AbortSignal): Promise<void> {
   const partial = `${file}.${randomUUID()}.part`;
-  await transfer(generation, target, terminal, async () => {
-    try {
-      const body = await request(url, terminal.signal);
-      await pipeline(body, createWriteStream(partial, { flags: 'wx' }), { signal: terminal.signal });
-      await rename(partial, file);
-    } catch (error) {
-      // The reason to report is why it could not be stored, not why its part could not be removed.
-      await rm(partial, { force: true }).catch(() => {});
-      throw error;
-    }
-  });
-  return file;
+  try {
+    await pipeline(await request(url, signal), createWriteStream(partial, { flags: 'wx' }), { signal });
+    await rename(partial, file);
+  } catch (error) {
+    // The reason to report is why it could not be stored, not why its part could not be removed.
+    await rm(partial, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/** Returns the name of a file with a number before its extension. */
+function addNumber(file: string, number: number): string {
+  const { dir, name, ext } = parse(file);
+  return join(dir, `${name}.${number}${ext}`);
 }
 
 async function request(url: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {

@@ -87,7 +87,8 @@ export function formatGeneration(generation: Generation): string {
   ];
   if (generation.metadata !== undefined) lines.push(['metadata', formatPairs(generation.metadata, '=')]);
   if (generation.error_message !== null) lines.push(['reason', generation.error_message]);
-  if (generation.output_url !== null) lines.push(['output', generation.output_url]);
+  const { output_url: url, outputs = [{ output_url: url }] } = generation;
+  for (const output of outputs) if (output.output_url !== null) lines.push(['output', output.output_url]);
   return formatFields(lines, 10);
 }
 

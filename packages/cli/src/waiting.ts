@@ -1,7 +1,7 @@
 import { setInterval } from 'node:timers';
 import type { Generation, Genmeter } from '@genmeter/client';
 import type { Command } from 'commander';
-import { downloadOutput, type OutputOptions, STANDARD_OUTPUT } from './download.ts';
+import { downloadOutputs, type OutputOptions, STANDARD_OUTPUT } from './download.ts';
 import { formatGeneration, printHint, printResult, toLine } from './output.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
@@ -51,10 +51,12 @@ export async function finish(
 ): Promise<void> {
   const isWaiting = options.wait === true || options.output !== undefined;
   const last = isWaiting ? await waitWithProgress(client, generation, terminal) : generation;
-  const file = last.status === 'succeeded' ? await downloadOutput(last, options, terminal) : undefined;
+  const files = last.status === 'succeeded' ? await downloadOutputs(last, options, terminal) : [];
+  const [file] = files;
   if (options.output !== STANDARD_OUTPUT) {
-    printResult(terminal, file === undefined ? last : { ...last, file }, () =>
-      [formatGeneration(last), ...(file === undefined ? [] : [`file      ${file}`])].join('\n'),
+    const stored = { ...(file === undefined ? {} : { file }), ...(files.length > 1 ? { files } : {}) };
+    printResult(terminal, { ...last, ...stored }, () =>
+      [formatGeneration(last), ...files.map((path) => `file      ${path}`)].join('\n'),
     );
   }
   if (isWaiting && last.status === 'failed') {

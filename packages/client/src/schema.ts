@@ -1280,6 +1280,11 @@ export interface components {
             output_url: string | null;
             /** @description Address of a small preview; null until succeeded, or if none could be created */
             thumbnail_url: string | null;
+            /** @description All files, if there are several; output_url is the first */
+            outputs?: {
+                output_url: string;
+                thumbnail_url: string | null;
+            }[];
             credits_charged: number;
             /** @description Reason of the failure; the credits were refunded */
             error_message: string | null;

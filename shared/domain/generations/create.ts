@@ -196,6 +196,7 @@ function buildQueuedGeneration(
     completed_at: null,
     output_path: null,
     thumbnail_path: null,
+    more_outputs: null,
     error_message: null,
     is_watermarked: false,
     metadata,

@@ -1,6 +1,5 @@
-import { config } from '../../lib/config.ts';
 import { db } from '../../lib/database/pool.ts';
-import { SHOWN_COLUMNS } from '../../presenters/generation.ts';
+import { type GenerationFiles, presentOutputs, SHOWN_COLUMNS, withoutFiles } from '../../presenters/generation.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { type ExportList, type ExportRow, qualifyColumns, selectNext } from '../exportList.ts';
@@ -26,10 +25,9 @@ const EXPORTED_COLUMNS = [
   'purged_at',
 ];
 
-function presentFiles({ output_path: outputPath, thumbnail_path: thumbnailPath, ...row }: ExportRow): ExportRow {
-  const toUrl = (path: unknown) =>
-    typeof path === 'string' && row['deleted_at'] === null ? `${config.CDN_URL}/${path}` : null;
-  return { ...row, output_url: toUrl(outputPath), thumbnail_url: toUrl(thumbnailPath) };
+function presentFiles({ output_path, thumbnail_path, more_outputs, ...row }: ExportRow): ExportRow {
+  const files = { output_path, thumbnail_path, more_outputs } as GenerationFiles;
+  return { ...row, ...presentOutputs(row['deleted_at'] === null ? files : withoutFiles(files)) };
 }
 
 /**

@@ -140,7 +140,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
         FROM generations
        WHERE (status = 'queued') <> (completed_at IS NULL) OR (status = 'succeeded') <> (output_path IS NOT NULL)
           OR (status = 'failed') <> (error_message IS NOT NULL)
-          OR (status <> 'succeeded' AND (thumbnail_path IS NOT NULL OR provider_cost_cents IS NOT NULL OR is_watermarked))
+          OR (status <> 'succeeded' AND (thumbnail_path IS NOT NULL OR more_outputs IS NOT NULL OR provider_cost_cents IS NOT NULL OR is_watermarked))
           OR (status <> 'succeeded' AND refunded_at IS NOT NULL)
           OR completed_at < created_at - ${CLOCK_SKEW_INTERVAL} OR deleted_at < created_at - ${CLOCK_SKEW_INTERVAL}
           OR (upstream_handle IS NOT NULL AND submit_started_at IS NOT NULL)`,

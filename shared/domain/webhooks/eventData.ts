@@ -3,7 +3,7 @@ import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { Transaction } from 'objection';
 import { presentApiKey } from '../../presenters/apiKey.ts';
 import { type BillingStatusDetails, presentBillingStatus } from '../../presenters/billingStatus.ts';
-import { presentGeneration } from '../../presenters/generation.ts';
+import { presentGeneration, withoutFiles } from '../../presenters/generation.ts';
 import { presentLedgerEntry } from '../../presenters/ledgerEntry.ts';
 import {
   type EventFacts,
@@ -107,8 +107,7 @@ const BUILD_DATA: { [Type in WebhookEventType]: BuildData<Type> } = {
 /** The files of a deleted generation are being removed, so their addresses are not sent. */
 function buildGenerationData(event: OutboxEvent, { generations }: EventSources) {
   const generation = find(generations, event);
-  const data = presentGeneration(generation);
-  return generation.deleted_at === null ? data : { ...data, output_url: null, thumbnail_url: null };
+  return presentGeneration(generation.deleted_at === null ? generation : withoutFiles(generation));
 }
 
 function buildKeyData(event: OutboxEvent, { keys, keyLimits }: EventSources) {

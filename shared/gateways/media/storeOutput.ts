@@ -1,6 +1,7 @@
 import { config, ConfigError } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
+import type { GenerationFile } from '../../tables/Generation.ts';
 import { downloadContent, type DownloadPolicy, type DownloadSource } from './download.ts';
 import { readHead, sniffFormat } from './formats.ts';
 import { deleteTempFile, newTempFile, checkTempFolder } from './tempFiles.ts';
@@ -41,11 +42,6 @@ export interface StoreOutputInput {
   mediaToken: string;
 }
 
-export interface StoredOutput {
-  outputPath: string;
-  thumbnailPath: string | null;
-}
-
 /**
  * Largest image that is kept in memory until it is stored. A larger one goes through a temporary file, and so does a
  * video, because ffmpeg reads files only. The slots of the callers bound how many there are at a time.
@@ -58,7 +54,7 @@ const MEMORY_MAX_BYTES = 1024 * 1024;
  * is kept after an error, for the retry; the caller deletes it.
  * @throws InvalidOutputError if a retry would not help; NoSpaceError if `resize` returned false; any other error if it may.
  */
-export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput> {
+export async function storeOutput(input: StoreOutputInput): Promise<GenerationFile> {
   const { output, policy, kind, name, mediaToken, resize } = input;
   const folder = getMediaFolder(mediaToken);
   const tempFiles: string[] = [];
@@ -80,8 +76,8 @@ export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput
     await getMediaStore().putFiles(folder, thumbnail === null ? [original] : [thumbnail, original]);
     if ('file' in output) tempFiles.push(output.file);
     return {
-      outputPath: `${folder}/${original.name}`,
-      thumbnailPath: thumbnail === null ? null : `${folder}/${thumbnail.name}`,
+      output_path: `${folder}/${original.name}`,
+      thumbnail_path: thumbnail === null ? null : `${folder}/${thumbnail.name}`,
     };
   } finally {
     // A store may have moved them.

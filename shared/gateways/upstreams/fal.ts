@@ -10,6 +10,7 @@ import {
   NOT_ALLOWED_RESULT,
   probeError,
   toNonEmptyString,
+  toResult,
   toSubmitError,
   truncateMessage,
   unavailableError,
@@ -170,12 +171,13 @@ function isResultUnavailable(result: JsonResponse, status: JsonResponse): boolea
 
 function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {
   const images = getField(body, 'images');
-  const output =
-    kind === 'video' ? getField(body, 'video') : Array.isArray(images) ? (images[0] as unknown) : undefined;
-  if (isFiltered(body, output)) return NOT_ALLOWED_RESULT;
-  const url = getField(output, 'url');
-  if (typeof url !== 'string') return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
-  return { state: 'succeeded', output: { url }, isWatermarked: getField(body, 'watermarked') === true };
+  const files: unknown[] = kind === 'video' ? [getField(body, 'video')] : Array.isArray(images) ? images : [];
+  const allowed = files.filter((file, index) => !isFiltered([body, file], index));
+  if (allowed.length === 0 && isFiltered([body, files[0]])) return NOT_ALLOWED_RESULT;
+  return toResult(
+    allowed.map((file) => getField(file, 'url')),
+    getField(body, 'watermarked') === true,
+  );
 }
 
 /** Customer messages by error type (`type` in a model's error, `error_type` in the queue's). */

@@ -88,7 +88,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     if (response.status !== 200 || status === undefined) throw unavailableError(response);
     if (isFailedStatus(response.body)) return failedResult(response.body);
     if (!COMPLETED_STATUSES.includes(status)) return { state: 'running' };
-    if (isFiltered(response.body)) return NOT_ALLOWED_RESULT;
+    if (isFiltered([response.body])) return NOT_ALLOWED_RESULT;
     // Not part of OpenAI's API: SGLang with a bucket does not serve its videos itself.
     const url = getField(response.body, 'url');
     return buildOutputResult(isSafeString(url) ? url : `${getVideoUrl(handle)}/content`, response.body);
@@ -127,7 +127,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
       config.MEDIA_MAX_BYTES,
     );
     const data = getField(body, 'data');
-    const hasFilteredImage = status === 200 && isFiltered(body, getField(data, '0'));
+    const hasFilteredImage = status === 200 && isFiltered([body, getField(data, '0')]);
     if (status === 200 && image !== undefined && !hasFilteredImage) {
       return 'url' in image ? buildOutputResult(image.url, body) : succeededResult(image, body);
     }
@@ -165,7 +165,7 @@ function failedResult(body: unknown): UpstreamResult {
 }
 
 function succeededResult(output: UpstreamOutput, body: unknown): UpstreamResult {
-  return { state: 'succeeded', output, isWatermarked: getField(body, 'watermarked') === true };
+  return { state: 'succeeded', outputs: [output], isWatermarked: getField(body, 'watermarked') === true };
 }
 
 const NO_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.noOutput };

@@ -9,6 +9,7 @@ import {
   NOT_ALLOWED_RESULT,
   probeError,
   toNonEmptyString,
+  toResult,
   toSubmitError,
   truncateMessage,
   unavailableError,
@@ -119,7 +120,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
 function parseProgress(prediction: unknown): UpstreamProgress {
   switch (getField(prediction, 'status')) {
     case 'succeeded':
-      if (isFiltered(prediction, getField(prediction, 'output'))) return NOT_ALLOWED_RESULT;
+      if (isFiltered([prediction, getField(prediction, 'output')])) return NOT_ALLOWED_RESULT;
       return parseOutput(getField(prediction, 'output'), getField(prediction, 'watermarked') === true);
     case 'failed':
       return { state: 'failed', message: describeReplicateFailure(toNonEmptyString(getField(prediction, 'error'))) };
@@ -136,11 +137,7 @@ function parseProgress(prediction: unknown): UpstreamProgress {
 }
 
 function parseOutput(output: unknown, isWatermarked: boolean): UpstreamProgress {
-  const url = Array.isArray(output)
-    ? output.map(toNonEmptyString).find((text) => text !== undefined)
-    : toNonEmptyString(output);
-  if (url === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
-  return { state: 'succeeded', output: { url }, isWatermarked };
+  return toResult(Array.isArray(output) ? output : [output], isWatermarked);
 }
 
 /** Returns true if a prediction says that it never started. One that does not say it may have. */

@@ -1,5 +1,6 @@
 import type { JsonResponse } from './http.ts';
-import { UpstreamError } from './upstream.ts';
+import { UpstreamError, type UpstreamResult } from './upstream.ts';
+import { OUTPUTS_MAX } from '../../spec/catalog.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 import { canParseUrl } from '../../lib/canParseUrl.ts';
 
@@ -165,16 +166,29 @@ export function accountError(response: JsonResponse): UpstreamError {
 /** Fields by which providers say that a safety filter replaced an output, mostly by a black one. Lists have one for each. */
 const FILTER_FIELDS = ['has_nsfw_concepts', 'has_nsfw_concept', 'nsfw_content_detected', 'is_nsfw', 'content_filtered'];
 
-/** Returns true if a successful response, or its first output, says that a safety filter replaced the output. */
-export function isFiltered(...sources: unknown[]): boolean {
+/**
+ * Returns true if a successful response, or an output in it, says that a safety filter replaced the output.
+ * @param index place of the output among those of the response.
+ */
+export function isFiltered(sources: readonly unknown[], index = 0): boolean {
   return sources.some((source) => {
-    const getFirst = (name: string): unknown => {
+    const getOwn = (name: string): unknown => {
       const value = getField(source, name);
-      return Array.isArray(value) ? value[0] : value;
+      return Array.isArray(value) ? value[index] : value;
     };
-    const reason = toNonEmptyString(getFirst('finish_reason') ?? getFirst('finishReason')) ?? '';
-    return FILTER_FIELDS.some((name) => getFirst(name) === true) || /filter|safety/i.test(reason);
+    const reason = toNonEmptyString(getOwn('finish_reason') ?? getOwn('finishReason')) ?? '';
+    return FILTER_FIELDS.some((name) => getOwn(name) === true) || /filter|safety/i.test(reason);
   });
+}
+
+/** Builds the result of a run from the addresses of its files. What is not a text is left out. */
+export function toResult(urls: readonly unknown[], isWatermarked: boolean): UpstreamResult {
+  const [first, ...others] = urls
+    .filter((url): url is string => toNonEmptyString(url) !== undefined)
+    .slice(0, OUTPUTS_MAX)
+    .map((url) => ({ url }));
+  if (first === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
+  return { state: 'succeeded', outputs: [first, ...others], isWatermarked };
 }
 
 export function isSameOrigin(url: unknown, origin: string): boolean {

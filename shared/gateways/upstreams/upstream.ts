@@ -31,8 +31,11 @@ export type UpstreamHandle = Record<string, unknown>;
 /** Location of an output: an address, or a local file. */
 export type UpstreamOutput = { url: string } | { file: string };
 
+/** Files that a run has made, in the order of the upstream. */
+export type UpstreamOutputs = readonly [UpstreamOutput, ...UpstreamOutput[]];
+
 export type UpstreamResult =
-  | { state: 'succeeded'; output: UpstreamOutput; isWatermarked: boolean }
+  | { state: 'succeeded'; outputs: UpstreamOutputs; isWatermarked: boolean }
   /** `message` is shown to the customer. */
   | { state: 'failed'; message: string };
 

@@ -1,5 +1,6 @@
 import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalog.ts';
 import { isListable, listParams } from '../../lib/catalog/paramValues.ts';
+import { countOutputs } from '../../lib/catalog/price.ts';
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { fillTemplate, listTableVariables, type TemplateVariables } from '../../lib/template.ts';
@@ -10,6 +11,7 @@ import type {
   ModelInput,
   ModelKind,
   ModelSlug,
+  Template,
 } from '../../spec/catalog.ts';
 import { TEST_UPSTREAM_NAME } from '../../spec/testMode.ts';
 import { addImageFields, buildImageVariables, buildSampleImages, type RoleImage } from './imageFields.ts';
@@ -29,11 +31,13 @@ export interface UpstreamRoute {
   optionalParams: readonly string[];
   /** Params that take images. */
   inputs: Readonly<Record<string, ModelInput>>;
+  /** Number of files of a generation. */
+  outputs: Template | undefined;
 }
 
 /** Facts about a model that routes depend on. */
 export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> &
-  Partial<Pick<CatalogModel, 'optionalParams' | 'inputs'>>;
+  Partial<Pick<CatalogModel, 'optionalParams' | 'inputs' | 'definition'>>;
 
 /** Upstreams and routes of the configuration. */
 export interface UpstreamConfig {
@@ -109,7 +113,7 @@ function checkRoute(route: UpstreamRoute, model: CatalogModel, variable: string,
       const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(model.inputs, []) };
       const input = buildUpstreamInput(route, variables);
       if (!JSON.stringify(input).includes(SAMPLE_PROMPT)) throw new Error('the input does not contain the prompt');
-      const problem = findInputProblem(route, input);
+      const problem = findInputProblem(route, input, countRouteOutputs(route, variables));
       if (problem !== undefined) throw new Error(problem);
       computeCostCents(route, variables);
     } catch (error) {
@@ -160,7 +164,7 @@ function requireImagesUsed(route: UpstreamRoute, { slug, inputs, definition }: C
 
 /** Returns the route to a model of an upstream, or undefined if the upstream is not configured. */
 export function findUpstreamRoute(
-  { slug: model, kind, optionalParams = [], inputs = {} }: RoutedModel,
+  { slug: model, kind, optionalParams = [], inputs = {}, definition }: RoutedModel,
   upstreamName: string,
   modelId: string,
   { upstreams, modelOverrides }: UpstreamConfig = upstreamConfig(),
@@ -171,7 +175,7 @@ export function findUpstreamRoute(
   const template = preset?.input ?? (isTestUpstream(upstream) ? TEST_INPUT : DEFAULT_INPUTS[upstream.adapter][kind]);
   const input = addImageFields(template, upstream.adapter, kind, inputs);
   const modelSettings = Object.assign({}, preset, { input }, modelOverrides[`${upstreamName}:${modelId}`]);
-  return { model, kind, upstream, modelId, modelSettings, optionalParams, inputs };
+  return { model, kind, upstream, modelId, modelSettings, optionalParams, inputs, outputs: definition?.outputs };
 }
 
 /** Returns the route of a model for test accounts, or undefined without TEST_UPSTREAM_URL. */
@@ -194,18 +198,20 @@ export function buildUpstreamInput(
 }
 
 /** Computes the price of a completed run, in cents with at most four decimals; null if no price is known. */
-export function computeCostCents(
-  { modelSettings, optionalParams }: UpstreamRoute,
-  params: TemplateVariables,
-): number | null {
+export function computeCostCents(route: UpstreamRoute, params: TemplateVariables): number | null {
+  const { modelSettings, optionalParams } = route;
   const variables = { ...listAbsent(optionalParams), ...params };
   const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
   const seconds = typeof variables['duration'] === 'number' ? variables['duration'] : 0;
   const sum =
     requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
-  return Math.round(sum * 10_000) / 10_000;
+  return Math.round(sum * countRouteOutputs(route, variables) * 10_000) / 10_000;
 }
+
+/** Returns the number of files of a generation. */
+const countRouteOutputs = ({ outputs, optionalParams }: UpstreamRoute, params: TemplateVariables): number =>
+  countOutputs(outputs, { ...listAbsent(optionalParams), ...params });
 
 const listAbsent = (names: readonly string[]): TemplateVariables =>
   Object.fromEntries(names.map((name) => [name, null]));
@@ -245,7 +251,7 @@ export function findReleaseRoutes(model: CatalogModel): UpstreamRoute[] {
   });
 }
 
-/** Fields for the number of files. A generation has one, and the provider bills for each. */
+/** Fields for the number of files. The provider bills for each, so the customer pays for each. */
 const COUNT_FIELDS = ['n', 'num_images', 'num_outputs'];
 
 interface BuiltInput {
@@ -255,10 +261,16 @@ interface BuiltInput {
 }
 
 /** Returns why an upstream would reject an input, or make files that are not used; undefined if nothing is known. */
-function findInputProblem({ upstream, kind, modelId }: BuiltInput, input: Record<string, unknown>): string | undefined {
-  const countField = COUNT_FIELDS.find((field) => Number(input[field]) > 1);
+function findInputProblem(
+  { upstream, kind, modelId }: BuiltInput,
+  input: Record<string, unknown>,
+  outputs: number,
+): string | undefined {
+  const countField = COUNT_FIELDS.find((field) => field in input && Number(input[field]) !== outputs);
   if (countField !== undefined)
-    return `"${countField}" must be 1, because a generation has one file and the provider bills for ${String(input[countField])}`;
+    return `"${countField}" is ${String(input[countField])}, but "outputs" of the model is ${outputs}: the customer pays for each file that the provider bills for`;
+  if (outputs > 1 && upstream.adapter === 'openai')
+    return `"outputs" must be 1, because the adapter openai takes one file of a response`;
   const { size } = input;
   const isSized = upstream.adapter === 'openai' && kind === 'image' && typeof size === 'string' && size !== 'auto';
   if (!isSized || isGptImageSize(modelId, size)) return undefined;

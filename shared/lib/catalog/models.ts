@@ -10,7 +10,7 @@ const MODEL_NAMESPACE = 'a3b9c1f4-6d2e-4c07-9f58-1e7d40b2c6a5';
 
 /** Builds a model from its definition. @throws Error if some parameters have no price. */
 export function buildModel(slug: string, definition: ModelDefinition): CatalogModel {
-  const { name, kind, description, credits, params } = definition;
+  const { name, kind, description, params } = definition;
   const absent = getAbsentParams(definition);
   const prices = listPrices(definition);
   return {
@@ -35,7 +35,7 @@ export function buildModel(slug: string, definition: ModelDefinition): CatalogMo
     ),
     upstreams: definition.upstreams ?? null,
     definition,
-    price: (values) => computePrice(credits, { ...absent, ...values }),
+    price: (values) => computePrice(definition, { ...absent, ...values }),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   type InputDefinition,
   MODEL_KINDS,
   type ModelDefinition,
+  OUTPUTS_MAX,
   type ParamDefinition,
   type Template,
 } from '../../spec/catalog.ts';
@@ -52,6 +53,7 @@ const MODEL_FIELDS = [
   'upstreams',
   'params',
   'inputs',
+  'outputs',
   'credits',
   'sort_order',
   'hidden',
@@ -90,7 +92,8 @@ function parseModel(slug: string, value: unknown): CatalogModel {
     upstreams: readUpstreams(`${path}/upstreams`, fields['upstreams']),
     params,
     inputs: readOptional(fields['inputs'], (inputs) => readInputs(`${path}/inputs`, inputs, Object.keys(params))),
-    credits: readCredits(`${path}/credits`, fields['credits']),
+    outputs: readOptional(fields['outputs'], (outputs) => readFormula(`${path}/outputs`, outputs, OUTPUTS_FORM)),
+    credits: readFormula(`${path}/credits`, fields['credits'], CREDITS_FORM),
     sort_order: readOptional(fields['sort_order'], (order) =>
       readInteger(`${path}/sort_order`, order, 0, SORT_ORDER_MAX),
     ),
@@ -156,10 +159,13 @@ function readUpstreams(path: string, value: unknown): string[] {
   throw new ConfigError(`${path} must not contain a value twice.`);
 }
 
-function readCredits(path: string, value: unknown): Template {
+const CREDITS_FORM = 'a whole number of credits, or a formula of base and per_second';
+const OUTPUTS_FORM = `a whole number from 1 to ${OUTPUTS_MAX}, the name of a parameter such as "$num_images", or a table`;
+
+function readFormula(path: string, value: unknown, form: string): Template {
   const isFormula = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (typeof value === 'number' || typeof value === 'string' || isFormula) return value as Template;
-  throw new ConfigError(`${path} must be a whole number of credits, or a formula of base and per_second.`);
+  throw new ConfigError(`${path} must be ${form}.`);
 }
 
 function readUuid(path: string, value: unknown): string {

@@ -1,5 +1,6 @@
 import {
   CREDITS_MAX,
+  OUTPUTS_MAX,
   type GenerationParams,
   type ModelDefinition,
   type ParamDefinition,
@@ -10,15 +11,30 @@ import { isListable, isOptional, listParams } from './paramValues.ts';
 
 const PARTS = ['base', 'per_second'];
 
+/** What the price of a generation follows from. */
+type Priced = Pick<ModelDefinition, 'params' | 'credits' | 'outputs'>;
+
 /**
- * Computes the price of a generation: a template that results in a number of credits, or in `base` and `per_second`.
+ * Computes the price of a generation: for each file, a template that results in a number of credits, or in `base` and
+ * `per_second`.
  * @throws Error if the result is not a whole number of credits.
  */
-export function computePrice(formula: Template, variables: TemplateVariables): number {
+export function computePrice(
+  { credits: formula, outputs }: Omit<Priced, 'params'>,
+  variables: TemplateVariables,
+): number {
   const result = fillTemplate(formula, variables);
-  const credits = typeof result === 'object' && result !== null ? sumParts(result, variables) : result;
+  const each = typeof result === 'object' && result !== null ? sumParts(result, variables) : result;
+  const credits = isInteger(each) ? each * countOutputs(outputs, variables) : each;
   if (isInteger(credits) && credits >= 1 && credits <= CREDITS_MAX) return credits;
   throw new Error(`the price must be a whole number from 1 to ${CREDITS_MAX}, not ${JSON.stringify(credits)}`);
+}
+
+/** Computes the number of files of a generation. @throws Error if it is not a whole number that is allowed. */
+export function countOutputs(outputs: Template | undefined, variables: TemplateVariables): number {
+  const count = fillTemplate(outputs ?? 1, variables);
+  if (isInteger(count) && count >= 1 && count <= OUTPUTS_MAX) return count;
+  throw new Error(`"outputs" must be a whole number from 1 to ${OUTPUTS_MAX}, not ${JSON.stringify(count)}`);
 }
 
 function sumParts(parts: object, { duration }: TemplateVariables): number {
@@ -35,12 +51,12 @@ function sumParts(parts: object, { duration }: TemplateVariables): number {
  * Lists the prices of a model at the limits of its parameters.
  * @throws Error if one has no price.
  */
-export function listPrices(definition: Pick<ModelDefinition, 'params' | 'credits'>): [GenerationParams, number][] {
-  const { params, credits } = definition;
-  const tables = listTableVariables(credits);
+export function listPrices(definition: Priced): [GenerationParams, number][] {
+  const { params, credits, outputs = 1 } = definition;
+  const tables = [...listTableVariables(credits), ...listTableVariables(outputs)];
   const wide = tables.flat().find((name) => params[name] !== undefined && !isListable(params[name]));
   if (wide !== undefined) throw new Error(`"${wide}" has too many values to select an entry of a table`);
-  const values = listValueVariables(credits);
+  const values = [...listValueVariables(credits), ...listValueVariables(outputs)];
   const used = values.find((name) => ['number', 'string'].includes(params[name]?.type ?? ''));
   if (used !== undefined) throw new Error(`"${used}" must be an integer or a list of values to be part of a price`);
   // Linear in each value, so combinations of their limits have the lowest and the highest price of each entry of a table.
@@ -48,7 +64,7 @@ export function listPrices(definition: Pick<ModelDefinition, 'params' | 'credits
   return listParams(definition, groups).map((tried) => {
     const variables = { ...getAbsentParams(definition), ...tried };
     try {
-      return [tried, computePrice(credits, variables)];
+      return [tried, computePrice(definition, variables)];
     } catch (error) {
       throw new Error(`no price for ${JSON.stringify(tried)}: ${(error as Error).message}`, { cause: error });
     }

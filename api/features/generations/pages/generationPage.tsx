@@ -12,7 +12,7 @@ import { t as shared } from '../../../web/texts.ts';
 import {
   GenerationActions,
   getShownError,
-  Preview,
+  Previews,
   type ShownGeneration,
   StatusTag,
   toShownGeneration,
@@ -44,7 +44,7 @@ export async function sendGenerationPage(
   const children = (
     <>
       <section class="card stack" id="generation" aria-label={t.result()} data-live={isQueued ? 'element' : undefined}>
-        <Preview generation={shown} name={name} />
+        <Previews generation={shown} name={name} />
         <Facts generation={shown} createdAt={generation.created_at} />
         <GenerationActions generation={shown} name={name} />
       </section>

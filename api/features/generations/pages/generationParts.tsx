@@ -54,9 +54,23 @@ interface PartProps {
   name: string;
 }
 
-/** The picture, or a player for the video, with its thumbnail. Without a file: what became of it. */
-export function Preview({ generation, name }: PartProps): VNode {
-  const { kind, output_url: url, thumbnail_url: thumbnail } = generation;
+type ShownFile = Pick<ShownGeneration, 'output_url' | 'thumbnail_url'>;
+
+/** The pictures, or players for the videos, with their thumbnails. Without a file: what became of it. */
+export function Previews({ generation, name }: PartProps): VNode {
+  const { output_url, thumbnail_url, outputs = [{ output_url, thumbnail_url }] } = generation;
+  return (
+    <>
+      {outputs.map((file) => (
+        <Preview generation={generation} file={file} name={name} />
+      ))}
+    </>
+  );
+}
+
+function Preview({ generation, file, name }: PartProps & { file: ShownFile }): VNode {
+  const { output_url: url, thumbnail_url: thumbnail } = file;
+  const { kind } = generation;
   if (url === null) return <NoPreview generation={generation} />;
   if (kind === 'video')
     return (
@@ -118,13 +132,22 @@ export function GenerationTile({ generation, createdAt }: { generation: ShownGen
 
 /** Links to download, cancel and delete a generation. */
 export function GenerationActions({ generation, name }: PartProps): VNode {
-  const { uuid, status, output_url: url, isCancelRequested, isTest } = generation;
+  const { uuid, status, output_url: url, outputs = [{ output_url: url }], isCancelRequested, isTest } = generation;
+  const numbers = outputs.length === 1 ? [''] : outputs.map((_, index) => ` ${index + 1}`);
   return (
     <div class="buttons">
-      {url === null ? null : (
-        <a class="button slight" href={url} download aria-label={t.downloadNamed({ name })}>
-          {shared.download()}
-        </a>
+      {outputs.map(({ output_url: file }, index) =>
+        file === null ? null : (
+          <a
+            class="button slight"
+            href={file}
+            download
+            aria-label={t.downloadNamed({ name: `${name}${numbers[index]}` })}
+          >
+            {shared.download()}
+            {numbers[index]}
+          </a>
+        ),
       )}
       {status === 'queued' && !isCancelRequested && !isTest ? (
         <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={t.cancelNamed({ name })}>

@@ -6,6 +6,11 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 
+class GenerationOutputs(TypedDict):
+    output_url: str
+    thumbnail_url: Optional[str]
+
+
 class _GenerationRequired(TypedDict):
     uuid: str
     model: str
@@ -32,6 +37,8 @@ class _GenerationRequired(TypedDict):
 
 
 class Generation(_GenerationRequired, total=False):
+    # All files, if there are several; output_url is the first
+    outputs: List[GenerationOutputs]
     # As in the create; absent without metadata
     metadata: Dict[str, str]
 

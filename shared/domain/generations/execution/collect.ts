@@ -23,7 +23,7 @@ import {
 } from './step.ts';
 import { getUpstreamSlots } from './upstreamSlots.ts';
 
-/** Address of an output, as the row of its generation holds it. */
+/** Addresses of outputs, as the row of their generation holds them. */
 type StoredOutput = NonNullable<Generation['upstream_output']>;
 
 /** A run that has succeeded. */
@@ -45,8 +45,10 @@ export async function passOutput(generation: SubmittedGeneration, result: Succes
   void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
 }
 
-function toStorable({ output, isWatermarked }: Success): StoredOutput | undefined {
-  return 'url' in output && STORABLE_ADDRESS.test(output.url) ? { url: output.url, isWatermarked } : undefined;
+function toStorable({ outputs, isWatermarked }: Success): StoredOutput | undefined {
+  const [first, ...others] = outputs.map((output) => ('url' in output ? output.url : ''));
+  if (first === undefined || ![first, ...others].every((url) => STORABLE_ADDRESS.test(url))) return undefined;
+  return { urls: [first, ...others], isWatermarked };
 }
 
 /** Stores the outputs of generations that have ended at their upstream, within the slots of each upstream. */
@@ -75,7 +77,7 @@ async function collect(
   const generation = await claim(key, kept);
   if (generation === undefined) return;
   try {
-    const result = kept ?? toResult(generation.upstream_output as StoredOutput);
+    const result = kept ?? toSuccess(generation.upstream_output as StoredOutput);
     const route = (await getGenerationRoute(generation)) as UpstreamRoute;
     await withCollectionLease([generation], () => finalizeGeneration(generation, route, result, { resize }));
     // An output that no row holds has kept its place until now.
@@ -100,8 +102,8 @@ async function recordEnd(upstream: string, record: OutputRecord): Promise<Claime
   return generation;
 }
 
-function toResult({ url, isWatermarked }: StoredOutput): Success {
-  return { state: 'succeeded', output: { url }, isWatermarked };
+function toSuccess({ urls: [first, ...others], isWatermarked }: StoredOutput): Success {
+  return { state: 'succeeded', outputs: [{ url: first }, ...others.map((url) => ({ url }))], isWatermarked };
 }
 
 /**

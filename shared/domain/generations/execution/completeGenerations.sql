@@ -17,10 +17,11 @@ BEGIN
   RETURN QUERY
   WITH result AS MATERIALIZED (
     SELECT * FROM json_to_recordset(p_ends) AS r (uuid uuid, account_id bigint, output_path text, thumbnail_path text,
-                                                  is_watermarked boolean, provider_cost_cents numeric)
+                                                  more_outputs jsonb, is_watermarked boolean, provider_cost_cents numeric)
   ), ended AS (
     UPDATE generations g
        SET status = 'succeeded', completed_at = p_now, output_path = r.output_path, thumbnail_path = r.thumbnail_path,
+           more_outputs = r.more_outputs,
            is_watermarked = r.is_watermarked, provider_cost_cents = r.provider_cost_cents, upstream_output = NULL
       FROM result r JOIN accounts a ON a.id = ANY (v_accounts) AND a.id = r.account_id
      WHERE g.uuid = ANY (p_uuids) AND g.uuid = r.uuid AND g.account_id = r.account_id AND g.status = 'queued'

@@ -13,6 +13,7 @@ import { LOCK_ACCOUNTS } from '../../credits/ledger.ts';
 import { enqueueTasks } from '../../../queues/enqueue.ts';
 import { DISPATCH_KIND } from '../../outbox/recordEvent.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
+import type { GenerationFile } from '../../../tables/Generation.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 import { STEP_INTERVAL_MS } from './step.ts';
 
@@ -25,9 +26,8 @@ const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
  * everywhere. The event of an end is written with it, if a webhook follows from it.
  */
 
-export interface GenerationSuccess extends GenerationKey {
-  output_path: string;
-  thumbnail_path: string | null;
+export interface GenerationSuccess extends GenerationKey, GenerationFile {
+  more_outputs: GenerationFile[] | null;
   is_watermarked: boolean;
   /** Cost of the run for us, in cents with decimals; null if its price is not known. */
   provider_cost_cents: number | null;
@@ -59,7 +59,7 @@ const CALL_CANCEL = prepared(
   `SELECT * FROM ${CANCEL_GENERATION.installedName}(:uuid, :account, :claimedAt, :now, :filesAt, :canceled)`,
 );
 
-/** Ends a generation with its output. @returns false if it had ended before. */
+/** Ends a generation with its outputs. @returns false if it had ended before. */
 export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> = createEndBatcher(CALL_COMPLETE);
 
 /** Ends a generation without output and refunds its credits. @returns false if it had ended before. */

@@ -6,9 +6,11 @@ import {
   getUpstream,
   isTestUpstream,
   type UpstreamRoute,
+  type UpstreamOutput,
   type UpstreamResult,
 } from '../../../gateways/upstreams/index.ts';
 import { logger } from '../../../lib/logger.ts';
+import type { GenerationFile } from '../../../tables/Generation.ts';
 import { scheduleOrphanedMediaDeletion } from '../mediaDeletions.ts';
 import { failGeneration, completeGeneration } from './completeOrFail.ts';
 import { retryDuringOutage, type RetryPolicy, tryOnce } from './retry.ts';
@@ -25,7 +27,7 @@ interface FinalizeOptions {
 }
 
 /**
- * Ends a generation with the result of its upstream: stores the output and then completes it, or fails and refunds it.
+ * Ends a generation with the result of its upstream: stores the outputs and then completes it, or fails and refunds it.
  * @throws Error if the generation could not be finalized now; the caller may try again.
  */
 export async function finalizeGeneration(
@@ -40,23 +42,32 @@ export async function finalizeGeneration(
     return;
   }
   try {
-    const { outputPath, thumbnailPath } = await retry(() =>
-      storeOutput({
-        output: 'url' in result.output ? addHeaders(result.output.url, route) : result.output,
-        ...(resize === undefined ? {} : { resize }),
-        policy: { upstreamHost: new URL(route.upstream.baseUrl).host, allowsPrivateAddresses: route.upstream.isLocal },
-        kind: route.kind,
-        // Each submission has its own file names: stored outputs never change.
-        name: generation.unconfirmed_submits === 0 ? uuid : `${uuid}-${generation.unconfirmed_submits}`,
-        generationId: uuid,
-        mediaToken: generation.media_token,
-      }),
-    );
+    // Each submission has its own file names: stored outputs never change.
+    const name = generation.unconfirmed_submits === 0 ? uuid : `${uuid}-${generation.unconfirmed_submits}`;
+    const store = (output: UpstreamOutput, number: number): Promise<GenerationFile> =>
+      retry(() =>
+        storeOutput({
+          output: 'url' in output ? addHeaders(output.url, route) : output,
+          ...(resize === undefined ? {} : { resize }),
+          policy: {
+            upstreamHost: new URL(route.upstream.baseUrl).host,
+            allowsPrivateAddresses: route.upstream.isLocal,
+          },
+          kind: route.kind,
+          name: number === 1 ? name : `${name}.${number}`,
+          generationId: uuid,
+          mediaToken: generation.media_token,
+        }),
+      );
+    const [output, ...others] = result.outputs;
+    const first = await store(output, 1);
+    const more: GenerationFile[] = [];
+    for (const [index, other] of others.entries()) more.push(await store(other, index + 2));
     const success = {
       uuid,
       account_id,
-      output_path: outputPath,
-      thumbnail_path: thumbnailPath,
+      ...first,
+      more_outputs: more.length === 0 ? null : more,
       is_watermarked: result.isWatermarked || isTestUpstream(route.upstream),
       provider_cost_cents: tryComputeCostCents(generation, route),
     };

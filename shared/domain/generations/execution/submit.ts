@@ -125,7 +125,8 @@ async function handleResult(
     if (result.state === 'succeeded') await retryDuringOutage(generation, () => recordAcceptance(route));
     await finalizeGeneration(generation, route, result, { retry: retryUntilStored(generation) });
   } finally {
-    if (result.state === 'succeeded' && 'file' in result.output) await deleteTempFile(result.output.file);
+    if (result.state === 'succeeded')
+      for (const output of result.outputs) if ('file' in output) await deleteTempFile(output.file);
   }
 }
 
