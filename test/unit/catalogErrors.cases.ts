@@ -50,7 +50,7 @@ export const MODEL_ERRORS: CatalogErrorCase[] = [
   [
     'an unknown field of a model',
     model({ price: 8 }),
-    `${PATH} has no field "price"; allowed fields are uuid, name, kind, description, upstreams, params, inputs, credits, sort_order, hidden, deprecated_at.`,
+    `${PATH} has no field "price"; allowed fields are uuid, name, kind, description, upstreams, params, inputs, outputs, credits, sort_order, hidden, deprecated_at.`,
   ],
   ['a UUID in another form', model({ uuid: '42' }), `${PATH}/uuid must be a UUID.`],
   [
@@ -107,6 +107,16 @@ export const PRICE_ERRORS: CatalogErrorCase[] = [
     'no price',
     model({ credits: undefined }),
     `${PATH}/credits must be a whole number of credits, or a formula of base and per_second.`,
+  ],
+  [
+    'outputs that are no formula',
+    model({ outputs: [2] }),
+    `${PATH}/outputs must be a whole number from 1 to 16, the name of a parameter such as "$num_images", or a table.`,
+  ],
+  [
+    'too many outputs',
+    model({ outputs: 17 }),
+    `${PATH}/credits does not fit the parameters: no price for {"resolution":"1K","aspect_ratio":"1:1"}: "outputs" must be a whole number from 1 to 16, not 17.`,
   ],
   [
     'a price of 0',

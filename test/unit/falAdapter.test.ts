@@ -209,12 +209,13 @@ describe('the fal adapter', () => {
       }
     });
 
-    it('returns the video, or the first of the images', async () => {
+    it('returns the video, or the images', async () => {
       const url = 'https://v3.fal.media/out';
       const done = { state: 'succeeded', outputs: [{ url }], isWatermarked: false };
       expect(await seen({ status: 200, body: { video: { url } } })).to.deep.equal(done);
       const images = [{ url }, { url: 'https://v3.fal.media/second' }];
-      expect(await seen({ status: 200, body: { images } }, undefined, 'image')).to.deep.equal(done);
+      const several = { ...done, outputs: images };
+      expect(await seen({ status: 200, body: { images } }, undefined, 'image')).to.deep.equal(several);
     });
 
     it('returns whether an output is watermarked', async () => {

@@ -16,7 +16,7 @@ import {
 const STATUS = 'GET /owner/app/requests/r1/status';
 const RESULT = 'GET /owner/app/requests/r1';
 const OUTPUT_URL = 'https://v3.fal.media/out';
-const DONE = { state: 'succeeded', output: { url: OUTPUT_URL }, isWatermarked: false };
+const DONE = { state: 'succeeded', outputs: [{ url: OUTPUT_URL }], isWatermarked: false };
 
 /** Results from which it is not clear whether the run has ended. */
 const UNCLEAR: VerbatimResponse[] = [

@@ -139,7 +139,7 @@ describe('the OpenAI adapter for videos', () => {
       const { handle, prompt } = await acceptVideo();
       fake.end(prompt, 'succeeded');
       expect(await poll(handle)).to.have.nested.property(
-        'output.url',
+        'outputs[0].url',
         `${fake.url}/v1/videos/${encodeURIComponent(handle['id'] as string)}/content`,
       );
     });
@@ -188,7 +188,7 @@ describe('the OpenAI adapter for videos', () => {
     it('returns an address in the response, which receives no key', async () => {
       const url = 'https://bucket.example/a.mp4';
       const progress = await seen({ id: 'x', status: 'completed', url });
-      expect(progress).to.have.property('output').that.deep.equals({ url });
+      expect(progress).to.have.property('outputs').that.deep.equals([{ url }]);
       expect(upstreamFor('video').getFileHeaders(url)).to.equal(undefined);
     });
 

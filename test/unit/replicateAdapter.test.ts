@@ -189,24 +189,28 @@ describe('the Replicate adapter', () => {
   });
 
   describe('poll', () => {
-    it('returns the file, which needs the key, or the first file of a list', async () => {
+    it('returns the file, which needs the key, or those of a list', async () => {
       const asked = buildSubmission();
       const handle = await accept(asked);
       fake.end(asked.input.prompt, 'succeeded');
       const url = `${fake.url}/files/${String(handle['id'])}.png`;
-      const output = { url };
       expect(upstream().getFileHeaders(url)).to.deep.equal({ authorization: 'Bearer test' });
-      expect(await upstream().poll(handle)).to.deep.equal({ state: 'succeeded', output, isWatermarked: false });
+      const expectOutputs = async (...urls: string[]) => {
+        const outputs = urls.map((output) => ({ url: output }));
+        expect(await upstream().poll(handle)).to.deep.equal({ state: 'succeeded', outputs, isWatermarked: false });
+      };
+      await expectOutputs(url);
       for (const file of [url, [url, `${url}2`]]) {
         fake.changeBody = (body) => ({ ...body, output: file });
-        expect(await upstream().poll(handle)).to.deep.equal({ state: 'succeeded', output, isWatermarked: false });
+        await expectOutputs(...[file].flat());
       }
     });
 
     it('returns a file on another host without the key', async () => {
       const url = `${stranger.url}/out.mp4`;
       const progress = await seen({ status: 'succeeded', output: [null, '', url, 'https://replicate.delivery/2'] });
-      expect(progress).to.deep.equal({ state: 'succeeded', outputs: [{ url }], isWatermarked: false });
+      const outputs = [{ url }, { url: 'https://replicate.delivery/2' }];
+      expect(progress).to.deep.equal({ state: 'succeeded', outputs, isWatermarked: false });
       expect(upstream().getFileHeaders(url)).to.equal(undefined);
     });
 

@@ -96,6 +96,7 @@ export { isRecentCallback, verifyCallback } from './callbacks/index.ts';
 export type { CallbackRequest } from './callbacks/callbackProtocols.ts';
 export {
   computeCostCents,
+  countRouteOutputs,
   buildUpstreamInput,
   type UpstreamRoute,
   getUpstreamRoutes,

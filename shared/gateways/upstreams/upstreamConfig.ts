@@ -209,8 +209,8 @@ export function computeCostCents(route: UpstreamRoute, params: TemplateVariables
   return Math.round(sum * countRouteOutputs(route, variables) * 10_000) / 10_000;
 }
 
-/** Returns the number of files of a generation. */
-const countRouteOutputs = ({ outputs, optionalParams }: UpstreamRoute, params: TemplateVariables): number =>
+/** Returns the number of files that a customer has paid for. */
+export const countRouteOutputs = ({ outputs, optionalParams }: UpstreamRoute, params: TemplateVariables): number =>
   countOutputs(outputs, { ...listAbsent(optionalParams), ...params });
 
 const listAbsent = (names: readonly string[]): TemplateVariables =>

@@ -11,7 +11,7 @@ import { isListable, isOptional, listParams } from './paramValues.ts';
 
 const PARTS = ['base', 'per_second'];
 
-/** What the price of a generation follows from. */
+/** The parts of a model that its price follows from. */
 type Priced = Pick<ModelDefinition, 'params' | 'credits' | 'outputs'>;
 
 /**

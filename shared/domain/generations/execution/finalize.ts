@@ -2,6 +2,7 @@ import { storeOutput } from '../../../gateways/media/storeOutput.ts';
 import { InvalidOutputError } from '../../../gateways/media/download.ts';
 import {
   computeCostCents,
+  countRouteOutputs,
   FAILURE_MESSAGES,
   getUpstream,
   isTestUpstream,
@@ -59,10 +60,12 @@ export async function finalizeGeneration(
           mediaToken: generation.media_token,
         }),
       );
+    // Files beyond those that were paid for are not stored: some models return several whatever was requested.
     const [output, ...others] = result.outputs;
     const first = await store(output, 1);
     const more: GenerationFile[] = [];
-    for (const [index, other] of others.entries()) more.push(await store(other, index + 2));
+    for (const [index, other] of others.slice(0, countRouteOutputs(route, generation.params) - 1).entries())
+      more.push(await store(other, index + 2));
     const success = {
       uuid,
       account_id,
