@@ -10,7 +10,15 @@ import type { CatalogModel, GenerationParams } from '../../shared/spec/catalog.t
 /** Parameter of the second catalog that takes an image. */
 export const IMAGE_PARAMETER = 'first_frame';
 
-const SECOND_OFFERS: Record<string, { upstreams: string[]; credits: object | number; inputs?: object }> = {
+interface Offer {
+  upstreams: string[];
+  credits: object | number;
+  inputs?: object;
+  routing?: number[];
+  retry_elsewhere?: boolean;
+}
+
+const SECOND_OFFERS: Record<string, Offer> = {
   // Only this one takes images: uploads are rejected by the processes with the other catalog.
   'vidmodel-video': {
     upstreams: ['fal:chaos/second/text-to-video'],
@@ -18,7 +26,9 @@ const SECOND_OFFERS: Record<string, { upstreams: string[]; credits: object | num
     inputs: { [IMAGE_PARAMETER]: { role: 'first_frame' } },
   },
   'imgmodel-2': {
-    upstreams: ['fal:chaos/second-image'],
+    upstreams: ['fal:chaos/second-image', 'fal:chaos/third-image'],
+    routing: [2, 1],
+    retry_elsewhere: true,
     credits: { $by: 'resolution', '1K': 9, '2K': 11, '4K': 13 },
   },
 };

@@ -48,6 +48,8 @@ CREATE TABLE generations (
   polled_at            timestamptz,
   next_poll_at         timestamptz,
   media_token          uuid,
+  upstream_order       smallint[],
+  failed_over_at       timestamptz,
 
   -- Uuids ascend, so that new rows are adjacent in the index.
   PRIMARY KEY (uuid, account_id),
@@ -87,6 +89,10 @@ COMMENT ON COLUMN generations.more_outputs IS
   'output_path and thumbnail_path of each file after the first one; NULL: there is one file';
 COMMENT ON COLUMN generations.upstream_output IS
   'where the outputs are: set once the run has ended at the upstream, until they are stored';
+COMMENT ON COLUMN generations.upstream_order IS
+  'positions of the upstreams of its model in the order in which they are tried; NULL: that of the catalog';
+COMMENT ON COLUMN generations.failed_over_at IS
+  'when a run failed and the next upstream was tried; a second failure ends the generation';
 COMMENT ON COLUMN generations.account_error_at IS
   'first time at which an upstream rejected our account; if it accepts others afterwards, the generation is at fault';
 CREATE UNIQUE INDEX generations_account_number_unique ON generations (account_id, number) WHERE deleted_at IS NULL;

@@ -35,6 +35,8 @@ const UnsubmittedGeneration = Type.Object(
     ...ORIGIN,
     model: Type.String({ minLength: 1 }),
     catalog_id: Type.Union([Type.Integer(), Type.Null()]),
+    /** Absent for the order of the catalog. */
+    upstream_order: Type.Optional(Type.Union([Type.Array(Type.Integer({ minimum: 0 })), Type.Null()])),
     is_test: Type.Boolean(),
   },
   { additionalProperties: false },

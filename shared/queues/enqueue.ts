@@ -73,11 +73,12 @@ const batchers = perService(() => new Map<string, Batcher>());
  * @returns whether Redis accepted the job.
  */
 export function enqueueDispatch(
-  { uuid, account_id, model, catalog_id, is_test }: UnsubmittedGeneration,
+  { uuid, account_id, model, catalog_id, upstream_order, is_test }: UnsubmittedGeneration,
   { delayMs = 0, requestId }: { delayMs?: number; requestId?: string | undefined } = {},
 ): Promise<boolean> {
   const name = 'generation.dispatch';
-  const item = { uuid, account_id, model, catalog_id, is_test, ...getOrigin(uuid, requestId) };
+  const order = upstream_order == null ? {} : { upstream_order };
+  const item = { uuid, account_id, model, catalog_id, ...order, is_test, ...getOrigin(uuid, requestId) };
   return enqueueBatched(name, item, uuid, delayMs, (generations) => enqueue(name, { generations }, delayMs));
 }
 

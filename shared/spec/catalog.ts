@@ -43,6 +43,9 @@ export interface InputDefinition {
   required?: boolean;
 }
 
+/** The cheapest upstream first, or a weight for each. */
+export type Routing = 'cheapest' | readonly number[];
+
 /** A model as `CATALOG` defines it. */
 export interface ModelDefinition {
   uuid?: string;
@@ -51,6 +54,10 @@ export interface ModelDefinition {
   description: string;
   /** First choice and fallbacks, as `upstream:model id`. The default models take them from their own variables. */
   upstreams?: readonly string[];
+  /** Which upstream runs a generation: the cheapest, or one by weights. Default: in the order of `upstreams`. */
+  routing?: Routing;
+  /** A run that fails is tried at another upstream once. */
+  retry_elsewhere?: boolean;
   params: Readonly<Record<string, ParamDefinition>>;
   inputs?: Readonly<Record<string, InputDefinition>>;
   /** Number of files that a generation makes, as a template. Default: 1. */

@@ -52,6 +52,10 @@ export class Generation extends Model {
   declare submitted_at: Date | null;
   /** Number of submits of unknown outcome. */
   declare unconfirmed_submits: number;
+  /** Positions of the model's upstreams, in the order in which they are tried; null for that of the catalog. */
+  declare upstream_order: number[] | null;
+  /** Time at which a run failed and another upstream was tried. */
+  declare failed_over_at: Date | null;
   /** First time at which an upstream rejected our account instead of it. */
   declare account_error_at: Date | null;
   /** Identifies it at the upstream that accepted it. */

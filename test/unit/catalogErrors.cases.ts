@@ -50,7 +50,19 @@ export const MODEL_ERRORS: CatalogErrorCase[] = [
   [
     'an unknown field of a model',
     model({ price: 8 }),
-    `${PATH} has no field "price"; allowed fields are uuid, name, kind, description, upstreams, params, inputs, outputs, credits, sort_order, hidden, deprecated_at.`,
+    `${PATH} has no field "price"; allowed fields are uuid, name, kind, description, upstreams, routing, retry_elsewhere, params, inputs, outputs, credits, sort_order, hidden, deprecated_at.`,
+  ],
+  [
+    'weights for other upstreams',
+    model({ routing: [1, 2] }),
+    `${PATH}/routing must be "cheapest", or a list with a weight for each of the 1 upstreams.`,
+  ],
+  ['weights of 0', model({ routing: [0] }), `${PATH}/routing must contain a weight above 0.`],
+  ['a weight below 0', model({ routing: [-1] }), `${PATH}/routing/0 must be a whole number from 0 to 1000.`],
+  [
+    'a second attempt without another upstream',
+    model({ retry_elsewhere: true }),
+    `${PATH}/retry_elsewhere requires another upstream in ${PATH}/upstreams.`,
   ],
   ['a UUID in another form', model({ uuid: '42' }), `${PATH}/uuid must be a UUID.`],
   [

@@ -5,6 +5,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { logger } from '../../lib/logger.ts';
 import { throttleLog } from '../../lib/logThrottle.ts';
 import { perService } from '../../lib/serviceScope.ts';
+import type { ModelSlug } from '../../spec/catalog.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { CatalogRelease } from '../../tables/CatalogRelease.ts';
@@ -71,6 +72,11 @@ export async function loadRelease(id: number | null): Promise<Release | undefine
   const release = { id, models };
   state().releases.set(id, release);
   return release;
+}
+
+/** Returns a model as a release defines it. */
+export async function findReleasedModel(id: number | null, slug: ModelSlug): Promise<CatalogModel | undefined> {
+  return (await loadRelease(id))?.models.find((model) => model.slug === slug);
 }
 
 async function readRelease(id: number): Promise<readonly CatalogModel[] | undefined> {

@@ -13,7 +13,7 @@ import { enqueueAutoTopup } from '../../queues/enqueue.ts';
 import type { GenerationParams } from '../../spec/catalog.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
-import { loadRelease } from '../catalog/releases.ts';
+import { findReleasedModel } from '../catalog/releases.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { CHARGE_GENERATIONS } from './chargeFunctions.ts';
 import type { ChargeOutcome, ChargeRequest } from './chargeRequest.ts';
@@ -151,10 +151,6 @@ async function differsInDefaultsOnly(first: Generation, charge: ChargeRequest): 
       isDeepStrictEqual(first.params[name], charge.params[name]) ||
       (isDefault(before, first.params, name) && isDefault(now, charge.params, name)),
   );
-}
-
-async function findReleasedModel(catalogId: number | null, slug: string): Promise<CatalogModel | undefined> {
-  return (await loadRelease(catalogId))?.models.find((model) => model.slug === slug);
 }
 
 /** A parameter without a default may be absent. */

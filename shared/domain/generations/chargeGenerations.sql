@@ -68,9 +68,10 @@ BEGIN
     ), generation AS (
       INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
                                created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url,
-                               metadata, catalog_id, is_test, oauth_client_id)
+                               metadata, catalog_id, upstream_order, is_test, oauth_client_id)
       SELECT uuid, account_id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-             p_due_at, idempotency_key, api_key_number, webhook_url, metadata, catalog_id, is_test, oauth_client_id
+             p_due_at, idempotency_key, api_key_number, webhook_url, metadata, catalog_id, upstream_order, is_test,
+             oauth_client_id
         FROM charged
     ), input AS (
       INSERT INTO generation_inputs (generation_uuid, account_id, role, position, upload_uuid)

@@ -63,6 +63,8 @@ export interface ChargeRequest extends Omit<CreateInput, 'max_credits'>, ChargeC
   /** Release of the catalog that the price is from; null for the default models. */
   catalog_id: number | null;
   idempotency_key: string | null;
+  /** Positions of the model's upstreams, in the order in which they are tried. Absent: that of the catalog. */
+  upstream_order?: number[];
   /** Images that the generation takes, if any. */
   inputs?: readonly GenerationInput[];
 }

@@ -3,6 +3,7 @@ import { getCatalog, getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { describeOutage, isOutage } from '../../lib/database/errors.ts';
+import { chooseRouteOrder } from '../../gateways/upstreams/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
@@ -81,6 +82,8 @@ function buildChargeRequest(
 ): ChargeRequest {
   const { max_credits: _, ...stored } = input;
   const createdAt = now();
+  const model = getModelBySlug(input.model);
+  const order = caller.isTest === true ? undefined : chooseRouteOrder(model, params);
   return {
     // The time in the UUID is that of the creation, so that a range of time is a range of the primary key.
     uuid: uuidv7({ msecs: createdAt.getTime() }),
@@ -91,8 +94,9 @@ function buildChargeRequest(
     is_test: caller.isTest === true,
     catalog_id: getCatalog().id,
     created_at: createdAt,
-    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[getModelBySlug(input.model).kind]),
+    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
     idempotency_key: idempotencyKey,
+    ...(order === undefined ? {} : { upstream_order: order }),
     ...(inputs.length === 0 ? {} : { inputs }),
   };
 }

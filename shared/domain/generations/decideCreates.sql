@@ -24,6 +24,7 @@ CREATE FUNCTION decide_creates(
   webhook_url     text,
   metadata        jsonb,
   catalog_id      bigint,
+  upstream_order  smallint[],
   oauth_client_id text,
   -- Its account and key.
   account_id      bigint,
@@ -71,7 +72,7 @@ CREATE FUNCTION decide_creates(
               WHEN a.balance < price.credits THEN 'insufficient_credits'
               ELSE 'accepted' END,
          r.uuid, r.model, r.prompt, r.params, r.inputs, r.created_at, r.deadline_at, r.idempotency_key, r.webhook_url,
-         r.metadata, r.catalog_id, r.oauth_client_id,
+         r.metadata, r.catalog_id, r.upstream_order, r.oauth_client_id,
          a.id, a.live_account_id IS NOT NULL, k.number,
          price.credits, least(a.plan_credits, price.credits),
          a.auto_topup_enabled AND a.balance - price.credits < a.auto_topup_threshold_credits,
@@ -80,7 +81,7 @@ CREATE FUNCTION decide_creates(
     FROM json_to_recordset(p_requests) AS r (uuid uuid, account_id bigint, key_hash text, address inet,
            session_hash text, oauth_client_id text, grant_uuid uuid, model text, prompt text, params jsonb, inputs json,
            credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text, webhook_url text,
-           metadata jsonb, catalog_id bigint)
+           metadata jsonb, catalog_id bigint, upstream_order smallint[])
     JOIN accounts a ON a.id = ANY (p_accounts) AND a.id = r.account_id
     LEFT JOIN api_keys k
       ON k.key_hash = ANY (p_key_hashes) AND k.key_hash = decode(r.key_hash, 'hex')

@@ -106,6 +106,7 @@ export {
   findReleaseRoutes,
   findTestRoute,
 } from './upstreamConfig.ts';
+export { chooseRouteOrder } from './routeOrder.ts';
 export { isTestUpstream } from './testUpstream.ts';
 export { buildImageVariables, omitImageParams, type RoleImage } from './imageFields.ts';
 export { FAILURE_MESSAGES } from './responses.ts';

@@ -238,12 +238,15 @@ export function listUpstreamSettings(): UpstreamSettings[] {
   return [...upstreamConfig().upstreams.values()];
 }
 
-/** Returns the routes of a model of another release. Leaves out those that this configuration does not support. */
-export function findReleaseRoutes(model: CatalogModel): UpstreamRoute[] {
+/**
+ * Returns the routes of a model of another release, with their positions. Leaves out those that this configuration does not
+ * support.
+ */
+export function findReleaseRoutes(model: CatalogModel): [position: number, route: UpstreamRoute][] {
   const parsed = upstreamConfig();
-  return listRouteTexts(config, model).flatMap(({ variable, value }) => {
+  return listRouteTexts(config, model).flatMap(({ variable, value }, position) => {
     try {
-      return [readRoute(parsed, model, variable, value)];
+      return [[position, readRoute(parsed, model, variable, value)]];
     } catch (error) {
       if (error instanceof ConfigError) return [];
       throw error;

@@ -6,6 +6,7 @@ import {
   type ModelDefinition,
   OUTPUTS_MAX,
   type ParamDefinition,
+  type Routing,
   type Template,
 } from '../../spec/catalog.ts';
 import { ConfigError } from '../config.ts';
@@ -51,6 +52,8 @@ const MODEL_FIELDS = [
   'kind',
   'description',
   'upstreams',
+  'routing',
+  'retry_elsewhere',
   'params',
   'inputs',
   'outputs',
@@ -84,12 +87,15 @@ function parseModel(slug: string, value: unknown): CatalogModel {
   const path = `${PATH}/${slug}`;
   const fields = readObject(path, value, MODEL_FIELDS);
   const params = readParams(`${path}/params`, fields['params']);
+  const upstreams = readUpstreams(`${path}/upstreams`, fields['upstreams']);
   const definition = dropUndefined({
     uuid: readOptional(fields['uuid'], (uuid) => readUuid(`${path}/uuid`, uuid)),
     name: readText(`${path}/name`, fields['name'], NAME_MAX_CHARACTERS),
     kind: readChoice(`${path}/kind`, fields['kind'], MODEL_KINDS),
     description: readText(`${path}/description`, fields['description'], DESCRIPTION_MAX_CHARACTERS),
-    upstreams: readUpstreams(`${path}/upstreams`, fields['upstreams']),
+    upstreams,
+    routing: readOptional(fields['routing'], (routing) => readRouting(`${path}/routing`, routing, upstreams.length)),
+    retry_elsewhere: readOptional(fields['retry_elsewhere'], (flag) => readRetry(path, flag, upstreams.length)),
     params,
     inputs: readOptional(fields['inputs'], (inputs) => readInputs(`${path}/inputs`, inputs, Object.keys(params))),
     outputs: readOptional(fields['outputs'], (outputs) => readFormula(`${path}/outputs`, outputs, OUTPUTS_FORM)),
@@ -157,6 +163,25 @@ function readUpstreams(path: string, value: unknown): string[] {
   });
   if (new Set(upstreams).size === upstreams.length) return upstreams;
   throw new ConfigError(`${path} must not contain a value twice.`);
+}
+
+const WEIGHT_MAX = 1_000;
+
+function readRouting(path: string, value: unknown, upstreams: number): Routing {
+  if (value === 'cheapest') return value;
+  if (!Array.isArray(value) || value.length !== upstreams)
+    throw new ConfigError(
+      `${path} must be "cheapest", or a list with a weight for each of the ${upstreams} upstreams.`,
+    );
+  const weights = value.map((weight, index) => readInteger(`${path}/${index}`, weight, 0, WEIGHT_MAX));
+  if (weights.some((weight) => weight > 0)) return weights;
+  throw new ConfigError(`${path} must contain a weight above 0.`);
+}
+
+function readRetry(path: string, value: unknown, upstreams: number): boolean {
+  const isRetried = readBoolean(`${path}/retry_elsewhere`, value);
+  if (!isRetried || upstreams > 1) return isRetried;
+  throw new ConfigError(`${path}/retry_elsewhere requires another upstream in ${path}/upstreams.`);
 }
 
 const CREDITS_FORM = 'a whole number of credits, or a formula of base and per_second';

@@ -2,7 +2,7 @@ import type { UpstreamRoute } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
-import { findRoutePosition, forgetActiveRoutes } from './modelHealth.ts';
+import { findRoutePosition, forgetModelChoices } from './modelHealth.ts';
 
 /** Time for which the circuit of an upstream stays open after account errors. */
 const CIRCUIT_OPEN_MS = 30_000;
@@ -100,7 +100,7 @@ export async function openCircuit(route: UpstreamRoute, problem: string): Promis
     until: addMilliseconds(at, CIRCUIT_OPEN_MS),
     problem,
   });
-  forgetActiveRoutes();
+  forgetModelChoices();
   logger.error(
     { model, upstream: `${upstream.name}:${modelId}`, problem },
     'upstream rejected our account; circuit opened',

@@ -1,12 +1,14 @@
 import type { Knex } from 'knex';
-import { isTestUpstream, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
-import { addMilliseconds } from '../../../lib/clock.ts';
+import { type UpstreamRoute, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
+import { createBatcher } from '../../../lib/batcher.ts';
+import { addMilliseconds, now } from '../../../lib/clock.ts';
+import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import type { UnsubmittedGeneration } from '../../../queues/catalog.ts';
 import { getLeaseMs } from './lease.ts';
-import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
-import { type ClaimedGeneration, CLAIMED_COLUMNS, batchStep, WANTED_GENERATIONS } from './step.ts';
+import { chooseRoute, getModelChoices, type ModelChoices } from './modelHealth.ts';
+import { type ClaimedGeneration, CLAIMED_COLUMNS, STEP_INTERVAL_MS } from './step.ts';
 
 /**
  * Update that both claims share. A row with `submit_started_at` still set belongs to a worker that died or received no
@@ -20,95 +22,112 @@ const CLAIM_UPDATE = `
        FROM free WHERE g.uuid = free.uuid AND g.account_id = free.account_id
      RETURNING ${CLAIMED_COLUMNS}`;
 
-/** In the place of the null of generations of the default models. The ids of releases are hashes. */
-const DEFAULT_CATALOG_ID = 0;
-const ROUTE_RECORDSET =
-  'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_ids bigint[], is_test boolean)';
-/** The test upstream runs the generations of test accounts, and no others. */
-const IS_ROUTED = `route.model = g.model AND coalesce(g.catalog_id, ${DEFAULT_CATALOG_ID}) = ANY (route.catalog_ids)
-          AND route.is_test = g.is_test`;
 const IS_CLAIMABLE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
           AND (g.leased_until IS NULL OR g.leased_until <= :now)`;
 
-/** A row of the claim statements. */
-interface RouteRow {
-  model: string;
-  upstream: string;
-  upstream_model: string;
-  catalog_ids: number[];
-  is_test: boolean;
+/** A route of a model, among the choices of that model. */
+export interface QueueRoute {
+  choices: ModelChoices;
+  position: number;
+  route: UpstreamRoute;
 }
 
-/** Encodes routes for the claim statements. Releases with the same route share a row: most models stay the same. */
-function toRouteBindings(routes: readonly ActiveRoute[]): string {
-  const rows = new Map<string, RouteRow>();
-  for (const { model, upstream, modelId, catalogId } of routes) {
-    const isTest = isTestUpstream(upstream);
-    const key = JSON.stringify([model, upstream.name, modelId, isTest]);
-    const row = rows.get(key) ?? {
-      model,
-      upstream: upstream.name,
-      upstream_model: modelId,
-      catalog_ids: [],
-      is_test: isTest,
-    };
-    row.catalog_ids.push(catalogId ?? DEFAULT_CATALOG_ID);
-    rows.set(key, row);
-  }
-  return JSON.stringify([...rows.values()]);
-}
-
-/** The active routes, as the claims and the jobs need them. */
+/** Indexes of the choices, until these change. */
 const derived = perService(() => ({
-  routes: [] as readonly ActiveRoute[],
-  byModel: new Map<string, ActiveRoute>(),
-  /** Routes without a dispatch loop, encoded. */
-  bindings: '[]',
+  choices: [] as readonly ModelChoices[],
+  byModel: new Map<string, ModelChoices>(),
+  /** Routes of upstreams with a dispatch loop, by upstream. */
+  queues: new Map<string, QueueRoute[]>(),
 }));
 
-/** Derives them again only once the active routes have changed. */
-async function deriveActiveRoutes() {
-  const routes = await getActiveRoutes();
+async function deriveChoices() {
+  const choices = await getModelChoices();
   const last = derived();
-  if (last.routes !== routes) {
-    const byModel = new Map(
-      routes.map((route) => [getRouteKey(route.model, route.catalogId, isTestUpstream(route.upstream)), route]),
-    );
-    const bindings = toRouteBindings(routes.filter((route) => !usesDispatchLoop(route)));
-    Object.assign(last, { routes, byModel, bindings });
+  if (last.choices === choices) return last;
+  const byModel = new Map(choices.map((one) => [getChoicesKey(one.model, one.catalogId, one.isTest), one]));
+  const routes = choices.flatMap((one) =>
+    [...one.routes].map(([position, route]) => ({ choices: one, position, route })),
+  );
+  const queues = new Map<string, QueueRoute[]>();
+  for (const one of routes) {
+    const { name } = one.route.upstream;
+    if (usesDispatchLoop(one.route)) queues.set(name, [...(queues.get(name) ?? []), one]);
   }
-  return last;
-}
-
-function getRouteKey(model: string, catalogId: number | null, isTest: boolean): string {
-  return `${isTest} ${catalogId} ${model}`;
+  return Object.assign(last, { choices, byModel, queues });
 }
 
 /** Returns the route that a claim would choose for a generation now; undefined if this process cannot run it. */
-export async function findActiveRoute(generation: UnsubmittedGeneration): Promise<ActiveRoute | undefined> {
-  const { model, catalog_id: catalogId, is_test: isTest } = generation;
-  return (await deriveActiveRoutes()).byModel.get(getRouteKey(model, catalogId, isTest));
+export async function findRoute(generation: UnsubmittedGeneration): Promise<UpstreamRoute | undefined> {
+  const { model, catalog_id: catalogId, is_test: isTest, upstream_order: order } = generation;
+  const choices = (await deriveChoices()).byModel.get(getChoicesKey(model, catalogId, isTest));
+  return choices === undefined ? undefined : chooseRoute(choices, order);
 }
+
+/** Returns the routes of an upstream with a dispatch loop. */
+export async function listQueueRoutes(upstream: string): Promise<readonly QueueRoute[]> {
+  return (await deriveChoices()).queues.get(upstream) ?? [];
+}
+
+function getChoicesKey(model: string, catalogId: number | null, isTest: boolean): string {
+  return `${isTest} ${catalogId} ${model}`;
+}
+
+/** A claim of one generation, with the route that was chosen for it. */
+interface SubmitClaim {
+  generation: UnsubmittedGeneration;
+  route: UpstreamRoute;
+}
+
+const CLAIM_SUBMIT = prepared(
+  'claim_submit',
+  `WITH free AS (
+     SELECT g.uuid, g.account_id, claim.upstream, claim.upstream_model
+       FROM json_to_recordset(:claims)
+              AS claim (uuid uuid, account_id bigint, upstream text, upstream_model text, upstream_order smallint[])
+       JOIN generations g
+         ON g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = claim.uuid AND g.account_id = claim.account_id
+      WHERE ${IS_CLAIMABLE} AND g.upstream_order IS NOT DISTINCT FROM claim.upstream_order
+      ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
+   ) ${CLAIM_UPDATE}`,
+);
 
 /**
  * Claims a generation for submitting. Returns undefined if it has ended, is submitted, is leased by another worker, or
- * belongs to an upstream with a dispatch loop.
+ * another route must be chosen for it, since a run has failed.
  */
-export const claimForSubmit = batchStep(
-  prepared(
-    'claim_submit',
-    `WITH free AS (
-       SELECT g.uuid, g.account_id, route.upstream, route.upstream_model
-         FROM ${WANTED_GENERATIONS} JOIN ${ROUTE_RECORDSET} ON ${IS_ROUTED}
-        WHERE ${IS_CLAIMABLE}
-        ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
-     ) ${CLAIM_UPDATE}`,
-  ),
-  async (at) => ({
-    lease: addMilliseconds(at, getLeaseMs()),
-    routes: (await deriveActiveRoutes()).bindings,
-  }),
-);
+export const claimForSubmit = createBatcher<SubmitClaim, ClaimedGeneration | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  intervalMs: STEP_INTERVAL_MS,
+  isItemError: isRejection,
+  getKey: ({ generation }) => generation.uuid,
+  run: async (claims) => {
+    const at = now();
+    const rows = await runStatement<ClaimedGeneration>(CLAIM_SUBMIT, {
+      uuids: claims.map(({ generation }) => generation.uuid),
+      claims: JSON.stringify(claims.map(toClaim)),
+      now: at,
+      lease: addMilliseconds(at, getLeaseMs()),
+    });
+    const byUuid = new Map(rows.map((row) => [row.uuid, row]));
+    return claims.map(({ generation }) => byUuid.get(generation.uuid));
+  },
+});
+
+function toClaim({ generation, route }: SubmitClaim) {
+  const { uuid, account_id, upstream_order = null } = generation;
+  return { uuid, account_id, upstream: route.upstream.name, upstream_model: route.modelId, upstream_order };
+}
+
+/** In the place of the null of generations of the default models. The ids of releases are hashes. */
+const DEFAULT_CATALOG_ID = 0;
+
+/** The generations for which a route is the one that {@link chooseRoute} returns. */
+const IS_ROUTED = `route.model = g.model AND coalesce(g.catalog_id, ${DEFAULT_CATALOG_ID}) = ANY (route.catalog_ids)
+          AND route.is_test = g.is_test
+          AND CASE WHEN g.upstream_order IS NULL THEN route.is_first
+                   ELSE route.position = (SELECT p FROM unnest(g.upstream_order) WITH ORDINALITY AS wanted (p, n)
+                                           WHERE p = ANY (route.known) ORDER BY p <> ALL (route.online), n LIMIT 1) END`;
 
 const CLAIM_OLDEST = prepared(
   'claim_oldest',
@@ -118,7 +137,10 @@ const CLAIM_OLDEST = prepared(
         AND (upstream_handle IS NOT NULL OR (submit_started_at IS NOT NULL AND leased_until > :now))
    ), free AS (
      SELECT g.uuid, g.account_id, route.upstream, route.upstream_model
-       FROM generations g JOIN ${ROUTE_RECORDSET} ON ${IS_ROUTED}
+       FROM generations g
+       JOIN json_to_recordset(:routes)
+              AS route (model text, upstream text, upstream_model text, catalog_ids bigint[], is_test boolean,
+                        position smallint, is_first boolean, known smallint[], online smallint[]) ON ${IS_ROUTED}
       WHERE ${IS_CLAIMABLE}
       ORDER BY g.uuid
       LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int) - taken.slots, :limit))) FROM taken)
@@ -126,17 +148,40 @@ const CLAIM_OLDEST = prepared(
    ) ${CLAIM_UPDATE}`,
 );
 
+/** Encodes routes for the claim. Releases with the same route share a row: most models stay the same. */
+function toRouteBindings(routes: readonly QueueRoute[]): string {
+  const rows = new Map<string, object & { catalog_ids: number[] }>();
+  for (const { choices, position, route } of routes) {
+    const { model, isTest: is_test, online, catalogId } = choices;
+    const row = {
+      model,
+      upstream: route.upstream.name,
+      upstream_model: route.modelId,
+      is_test,
+      position,
+      is_first: chooseRoute(choices) === route,
+      known: [...choices.routes.keys()],
+      online,
+    };
+    const key = JSON.stringify(row);
+    const shared = rows.get(key) ?? { ...row, catalog_ids: [] };
+    shared.catalog_ids.push(catalogId ?? DEFAULT_CATALOG_ID);
+    rows.set(key, shared);
+  }
+  return JSON.stringify([...rows.values()]);
+}
+
 /**
  * Claims the oldest queued generations of an upstream, up to the limit and its free concurrency slots. Call it in the
  * transaction that holds the upstream's rate limit row, so that the counted slots stay valid until the claim commits.
  */
 export async function claimOldest(
   transaction: Knex,
-  routes: ActiveRoute[],
+  routes: readonly QueueRoute[],
   limit: number,
   at: Date,
 ): Promise<ClaimedGeneration[]> {
-  const upstream = (routes[0] as ActiveRoute).upstream;
+  const { upstream } = (routes[0] as QueueRoute).route;
   const bindings = {
     routes: toRouteBindings(routes),
     upstream: upstream.name,

@@ -8,8 +8,7 @@ import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import type { UnsubmittedGeneration } from '../../../queues/catalog.ts';
 import type { UpstreamRateLimit } from '../../../tables/UpstreamRateLimit.ts';
-import { claimForSubmit, claimOldest, findActiveRoute } from './claim.ts';
-import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
+import { claimForSubmit, claimOldest, findRoute, listQueueRoutes, type QueueRoute } from './claim.ts';
 import type { ClaimedGeneration } from './step.ts';
 import { submitClaimed } from './submit.ts';
 import { getUpstreamSlots } from './upstreamSlots.ts';
@@ -21,7 +20,7 @@ import { getUpstreamSlots } from './upstreamSlots.ts';
 export async function dispatchGenerations(generations: UnsubmittedGeneration[]): Promise<void> {
   const loopUpstreams = new Set<string>();
   for (const generation of generations) {
-    const route = await findActiveRoute(generation);
+    const route = await findRoute(generation);
     if (route === undefined) continue;
     const { name } = route.upstream;
     if (usesDispatchLoop(route)) loopUpstreams.add(name);
@@ -36,9 +35,9 @@ export async function dispatchGenerations(generations: UnsubmittedGeneration[]):
 
 /** Claims only when a slot is free: the lease covers one submit and no time in a local queue. */
 async function claimAndSubmit(key: UnsubmittedGeneration, upstream: string): Promise<void> {
-  const route = await findActiveRoute(key);
-  if (route?.upstream.name !== upstream) return dispatchGenerations([key]);
-  const generation = await claimForSubmit(key);
+  const route = await findRoute(key);
+  if (route?.upstream.name !== upstream || usesDispatchLoop(route)) return dispatchGenerations([key]);
+  const generation = await claimForSubmit({ generation: key, route });
   if (generation !== undefined) await submitClaimed(generation);
 }
 
@@ -86,9 +85,7 @@ function getDispatchLoop(upstream: string): DispatchLoop {
 }
 
 async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void> {
-  const routes = (await getActiveRoutes()).filter(
-    (route) => route.upstream.name === upstream && usesDispatchLoop(route),
-  );
+  const routes = await listQueueRoutes(upstream);
   const capacity = config.UPSTREAM_CONCURRENCY - loop.activeSubmits;
   if (routes.length === 0 || capacity < 1) return;
   const { generations, waitMs } = await claimWithinLimits(routes, capacity);
@@ -124,8 +121,7 @@ function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): vo
 
 /** Dispatches the next generation of an upstream with a dispatch loop after one of its runs has ended. */
 export async function onSlotFreed(upstream: string): Promise<void> {
-  const routes = await getActiveRoutes();
-  if (routes.some((route) => route.upstream.name === upstream && usesDispatchLoop(route))) triggerDispatch(upstream);
+  if ((await listQueueRoutes(upstream)).length > 0) triggerDispatch(upstream);
 }
 
 /**
@@ -156,11 +152,11 @@ interface ClaimBatch {
 
 /**
  * Claims the oldest generations that wait for an upstream, within its limits.
- * @param routes every active route that leads to this upstream.
+ * @param routes every route of this upstream.
  * @param limit free submit slots of this process.
  */
-async function claimWithinLimits(routes: ActiveRoute[], limit: number): Promise<ClaimBatch> {
-  const { name, perMinute } = (routes[0] as ActiveRoute).upstream;
+async function claimWithinLimits(routes: readonly QueueRoute[], limit: number): Promise<ClaimBatch> {
+  const { name, perMinute } = (routes[0] as QueueRoute).route.upstream;
   return db.transaction(async (transaction) => {
     const at = now();
     const [row] = await runStatement<RateLimitRow>(LOCK_RATE_LIMIT, { upstream: name, now: at }, transaction);

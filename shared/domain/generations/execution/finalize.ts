@@ -13,7 +13,8 @@ import {
 import { logger } from '../../../lib/logger.ts';
 import type { GenerationFile } from '../../../tables/Generation.ts';
 import { scheduleOrphanedMediaDeletion } from '../mediaDeletions.ts';
-import { failGeneration, completeGeneration } from './completeOrFail.ts';
+import { completeGeneration } from './completeOrFail.ts';
+import { endFailedRun } from './failOver.ts';
 import { retryDuringOutage, type RetryPolicy, tryOnce } from './retry.ts';
 import type { ClaimedGeneration } from './step.ts';
 
@@ -28,7 +29,7 @@ interface FinalizeOptions {
 }
 
 /**
- * Ends a generation with the result of its upstream: stores the outputs and then completes it, or fails and refunds it.
+ * Ends a generation with the result of its upstream: stores the outputs and then completes it, or ends its failed run.
  * @throws Error if the generation could not be finalized now; the caller may try again.
  */
 export async function finalizeGeneration(
@@ -39,7 +40,7 @@ export async function finalizeGeneration(
 ): Promise<void> {
   const { uuid, account_id } = generation;
   if (result.state === 'failed') {
-    await retry(() => failGeneration({ uuid, account_id, message: result.message }));
+    await retry(() => endFailedRun(generation, result.message));
     return;
   }
   try {
@@ -79,7 +80,7 @@ export async function finalizeGeneration(
   } catch (error) {
     if (!(error instanceof InvalidOutputError)) throw error;
     logger.error({ err: error, generationId: uuid }, 'output invalid; failing generation');
-    await retry(() => failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.unusableOutput }));
+    await retry(() => endFailedRun(generation, FAILURE_MESSAGES.unusableOutput));
   }
 }
 

@@ -1,7 +1,7 @@
 import { findUpstreamRoute, type UpstreamRoute } from '../../../gateways/upstreams/index.ts';
 import { getModelInfo } from '../../../lib/catalog/knownModels.ts';
 import { ensureModelsKnown } from '../../catalog/knownModels.ts';
-import { loadRelease } from '../../catalog/releases.ts';
+import { findReleasedModel } from '../../catalog/releases.ts';
 import type { ClaimedGeneration } from './step.ts';
 
 /** Returns the route that a generation was claimed for, or undefined if its upstream is no longer configured. */
@@ -13,8 +13,7 @@ export async function getGenerationRoute({
 }: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model' | 'catalog_id'>): Promise<
   UpstreamRoute | undefined
 > {
-  const release = await loadRelease(catalogId);
-  const model = release?.models.find((one) => one.slug === slug);
+  const model = await findReleasedModel(catalogId, slug);
   if (model !== undefined) return findUpstreamRoute(model, upstream, upstreamModel);
   await ensureModelsKnown([slug]);
   return findUpstreamRoute(getModelInfo(slug), upstream, upstreamModel);

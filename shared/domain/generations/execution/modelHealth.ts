@@ -62,82 +62,105 @@ function combineStatus([primary = 'offline', ...fallbacks]: ModelStatus[]): Mode
   return fallbacks.every((status) => status === 'offline') ? 'offline' : 'degraded';
 }
 
-/** A route, and the release whose generations it runs. */
-export interface ActiveRoute extends UpstreamRoute {
+/** The upstreams that can run the generations of a model of a release. */
+export interface ModelChoices {
+  model: ModelSlug;
   catalogId: number | null;
+  /** True for the generations of test accounts. */
+  isTest: boolean;
+  /** Its routes that this process can use, by their position in the catalog. */
+  routes: ReadonlyMap<number, UpstreamRoute>;
+  /** Positions of those whose upstream is not offline. */
+  online: readonly number[];
 }
 
-/** Choices of one model of a release. */
-interface ModelChoices {
-  catalogId: number | null;
-  routes: readonly UpstreamRoute[];
-  isOwn: boolean;
+/**
+ * Returns the route by which a generation runs now: the first one in its order whose upstream is not offline, or the first
+ * one. Statements that claim generations choose in the same way.
+ * @param order null for the order of the catalog.
+ * @returns undefined if this process has none of them.
+ */
+export function chooseRoute(
+  { routes, online }: ModelChoices,
+  order: readonly number[] | null = null,
+): UpstreamRoute | undefined {
+  const known = (order ?? [...routes.keys()]).filter((position) => routes.has(position));
+  const chosen = known.find((position) => online.includes(position)) ?? known[0];
+  return chosen === undefined ? undefined : routes.get(chosen);
 }
 
-/** Lifetime of the cached routes. Probes run far less often. */
-const ROUTE_CACHE_MS = 1_000;
+/** Lifetime of the cached choices. Probes run far less often. */
+const CHOICES_CACHE_MS = 1_000;
+
+type Choices = Omit<ModelChoices, 'online'> & { isOwn: boolean };
+
 const state = perService(() => ({
-  activeRoutes: undefined as { routes: ActiveRoute[]; releases: readonly Release[]; cachedAt: number } | undefined,
+  current: undefined as { choices: ModelChoices[]; releases: readonly Release[]; cachedAt: number } | undefined,
   /** Choices of releases of other processes, by release. */
-  choices: new Map<number | null, ModelChoices[]>(),
-  /** Choices of models of those releases, by their definition: most models are the same in all of them. */
-  routesByDefinition: new Map<string, readonly UpstreamRoute[]>(),
+  ofReleases: new Map<number | null, Choices[]>(),
+  /** Routes of models of those releases, by their definition: most models are the same in all of them. */
+  routesByDefinition: new Map<string, ReadonlyMap<number, UpstreamRoute>>(),
 }));
 
 /**
- * Returns the route that each model of each release uses now: its first choice, or a fallback while the choices before
- * it are offline. Models of other releases that this process cannot run have none. With test mode, each has another route
- * for the generations of test accounts.
+ * Returns the choices of each model of each release. Models of other releases that this process cannot run have none. With
+ * test mode, each has another route for the generations of test accounts.
  */
-export async function getActiveRoutes(): Promise<ActiveRoute[]> {
+export async function getModelChoices(): Promise<readonly ModelChoices[]> {
   const releases = await getReleases();
-  const cached = state().activeRoutes;
-  const isCurrent = cached?.releases === releases && now().getTime() - cached.cachedAt < ROUTE_CACHE_MS;
-  if (isCurrent) return cached.routes;
-  const choices = releases.flatMap(listChoices);
-  const isSimple = choices.every(({ routes }) => routes.length <= 1);
-  const choose = isSimple ? ([first]: readonly UpstreamRoute[]) => first : await loadChooser();
-  const live = choices.flatMap((model) => {
-    const chosen = choose(model.routes, model.isOwn);
-    return chosen === undefined ? [] : [{ ...chosen, catalogId: model.catalogId }];
-  });
-  const routes = [...live, ...releases.flatMap(listTestRoutes)];
-  // Without alternatives, the routes change only with the releases.
-  state().activeRoutes = { routes, releases, cachedAt: isSimple ? Infinity : now().getTime() };
-  return routes;
+  const cached = state().current;
+  const isCurrent = cached?.releases === releases && now().getTime() - cached.cachedAt < CHOICES_CACHE_MS;
+  if (isCurrent) return cached.choices;
+  const all = releases.flatMap((release) => [...listChoices(release), ...listTestChoices(release)]);
+  // Without alternatives, the choices change only with the releases.
+  const isSimple = all.every(({ routes }) => routes.size <= 1);
+  const isOnline = isSimple ? () => true : await loadOnline();
+  const choices = all.map((model) => ({
+    ...model,
+    online: [...model.routes]
+      .filter(([position, route]) => isOnline(model, position, route))
+      .map(([position]) => position),
+  }));
+  state().current = { choices, releases, cachedAt: isSimple ? Infinity : now().getTime() };
+  return choices;
 }
 
-function listChoices({ id, models }: Release): ModelChoices[] {
-  const isOwn = id === getCatalog().id;
-  if (isOwn) return models.map(({ slug }) => ({ catalogId: id, routes: getRoutes(slug), isOwn }));
-  const known = state().choices;
-  const choices = known.get(id) ?? models.map((model) => ({ catalogId: id, routes: findRoutesOnce(model), isOwn }));
+function listChoices({ id, models }: Release): Choices[] {
+  if (id === getCatalog().id)
+    return models.map(({ slug: model }) => {
+      return { model, catalogId: id, isTest: false, routes: new Map(getRoutes(model).entries()), isOwn: true };
+    });
+  const known = state().ofReleases;
+  const choices =
+    known.get(id) ??
+    models.map((model) => {
+      return { model: model.slug, catalogId: id, isTest: false, routes: findRoutesOnce(model), isOwn: false };
+    });
   known.set(id, choices);
   return choices;
 }
 
-function findRoutesOnce(model: CatalogModel): readonly UpstreamRoute[] {
+function findRoutesOnce(model: CatalogModel): ReadonlyMap<number, UpstreamRoute> {
   const { routesByDefinition } = state();
   const key = JSON.stringify([model.slug, model.definition]);
-  const routes = routesByDefinition.get(key) ?? findReleaseRoutes(model).filter(hasKey);
+  const routes = routesByDefinition.get(key) ?? new Map(findReleaseRoutes(model).filter(([, route]) => hasKey(route)));
   routesByDefinition.set(key, routes);
   return routes;
 }
 
-function listTestRoutes({ id, models }: Release): ActiveRoute[] {
+function listTestChoices({ id, models }: Release): Choices[] {
   return models.flatMap((model) => {
     const route = findTestRoute(model);
-    return route === undefined ? [] : [{ ...route, catalogId: id }];
+    if (route === undefined) return [];
+    return [{ model: model.slug, catalogId: id, isTest: true, routes: new Map([[0, route]]), isOwn: false }];
   });
 }
 
-/** Loads the statuses and returns a function that chooses among the routes of a model. */
-async function loadChooser(): Promise<(routes: readonly UpstreamRoute[], isOwn: boolean) => UpstreamRoute | undefined> {
+/** Loads the statuses and returns a function that says whether the upstream of a route is not offline. */
+async function loadOnline(): Promise<(choices: Choices, position: number, route: UpstreamRoute) => boolean> {
   const { getStatus, isKnownOffline } = await loadHealth();
-  return (routes, isOwn) =>
-    routes.find((route, position) =>
-      isOwn ? getStatus(route.model, position) !== 'offline' : !isKnownOffline(route),
-    ) ?? routes[0];
+  return ({ isOwn, model }, position, route) =>
+    isOwn ? getStatus(model, position) !== 'offline' : !isKnownOffline(route);
 }
 
 interface Health {
@@ -226,8 +249,8 @@ export async function recordProbe(
 }
 
 /** Makes the next claims choose among the upstreams again. */
-export function forgetActiveRoutes(): void {
-  state().activeRoutes = undefined;
+export function forgetModelChoices(): void {
+  state().current = undefined;
 }
 
 /** Returns the position of a route among its model's choices, or -1 if it is no longer one of them. */

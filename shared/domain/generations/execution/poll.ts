@@ -15,8 +15,8 @@ import { MINUTE_MS } from '../../../spec/durations.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { passOutput } from './collect.ts';
-import { failGeneration } from './completeOrFail.ts';
 import { onSlotFreed } from './dispatch.ts';
+import { endFailedRun } from './failOver.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { getPollDelayBindings, POLL_DELAY } from './pollPace.ts';
 import {
@@ -55,10 +55,10 @@ async function pollGeneration(key: SubmittedGeneration): Promise<void> {
   if (generation === undefined) return;
   const progress = await pollAndCancel(generation);
   if (progress.state === 'running') return scheduleNextPoll(generation);
-  const { uuid, account_id, upstream } = generation;
+  const { uuid, upstream } = generation;
   try {
     if (progress.state === 'succeeded') return await passOutput({ ...key, upstream }, progress);
-    await failGeneration({ uuid, account_id, message: progress.message });
+    await endFailedRun(generation, progress.message);
     await onSlotFreed(upstream);
   } catch (err) {
     logger.warn({ err, generationId: uuid }, 'end at the upstream not recorded; will poll again');

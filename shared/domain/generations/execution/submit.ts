@@ -24,6 +24,7 @@ import { buildCallbackUrl } from './callbacks.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { buildAcceptance, openCircuit, recordAcceptance, recordAccountError } from './circuit.ts';
 import { cancelUnsubmitted, failGeneration } from './completeOrFail.ts';
+import { endFailedRun } from './failOver.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { isAccountRejected } from './healthCheck.ts';
@@ -135,7 +136,7 @@ async function handleSubmitError(
   route: UpstreamRoute,
   error: UpstreamError,
 ): Promise<void> {
-  const { uuid, account_id, model, catalog_id } = generation;
+  const { uuid, account_id, model, catalog_id, upstream_order } = generation;
   const accountErrorAt = error.isAccountError ? now() : null;
   const evidence =
     accountErrorAt === null
@@ -143,7 +144,7 @@ async function handleSubmitError(
       : await retryDuringOutage(generation, () => recordAccountError(route, generation, accountErrorAt));
   if (error.fault === 'rejected' || evidence === 'generation') {
     const message = error.fault === 'rejected' ? error.message : FAILURE_MESSAGES.notMade;
-    await failGeneration({ uuid, account_id, message });
+    await endFailedRun(generation, message);
     return;
   }
   const delayMs = Math.max(getRetryDelayMs(generation.created_at), error.retryAfterMs);
@@ -153,7 +154,7 @@ async function handleSubmitError(
   );
   if (isCancelRequested && (await cancelUnsubmitted(generation, null))?.hasEnded === true) return;
   const isTest = isTestUpstream(route.upstream);
-  void enqueueDispatch({ uuid, account_id, model, catalog_id, is_test: isTest }, { delayMs });
+  void enqueueDispatch({ uuid, account_id, model, catalog_id, upstream_order, is_test: isTest }, { delayMs });
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.
   if (error.isAccountError) {

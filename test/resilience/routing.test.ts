@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+
+const offer = (more: object) => ({
+  name: 'Pictures',
+  kind: 'image',
+  description: 'Pictures from a text prompt.',
+  upstreams: ['fal:acme/pictures', 'second:acme/pictures', 'third:acme/pictures'],
+  params: { size: { enum: ['small', 'large'], default: 'small' } },
+  credits: 4,
+  ...more,
+});
+
+const CATALOG = JSON.stringify({
+  models: {
+    cheapest: offer({ routing: 'cheapest' }),
+    weighted: offer({ routing: [3, 1, 0] }),
+    retried: offer({ retry_elsewhere: true }),
+    once: offer({}),
+  },
+});
+
+const input = { prompt: '$prompt', size: '$size' };
+const cents = (small: number, large: number) => ({ $by: 'size', small, large });
+
+describe('a model with several upstreams', () => {
+  const others = { second: new FakeUpstream(), third: new FakeUpstream() };
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    await Promise.all(Object.values(others).map((upstream) => upstream.start()));
+    const upstreams = Object.fromEntries(
+      Object.entries(others).map(([name, { url }]) => {
+        // Generations queue for the third one: another statement chooses its upstream.
+        const limits = name === 'third' ? { concurrency: 10 } : {};
+        return [name, { adapter: 'fal', base_url: url, key: 'other', callbacks: false, ...limits }];
+      }),
+    );
+    const models = {
+      'fal:acme/pictures': { input, cents: cents(3, 3) },
+      'second:acme/pictures': { input, cents: cents(2, 5) },
+      'third:acme/pictures': { input },
+    };
+    const env = { CATALOG, UPSTREAMS: JSON.stringify({ upstreams, models }), PROBE_INTERVAL_MS: '1000' };
+    service = await startTestService({ workers: 2, env });
+    customer = await service.createCustomer('studio');
+    await eventually('online', async () => (await countByStatus('online')) === 12);
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all(Object.values(others).map((upstream) => upstream.stop()));
+  });
+  afterEach(() => {
+    for (const upstream of [service.upstream, ...Object.values(others)]) upstream.reset();
+  });
+
+  const countByStatus = async (status: string) =>
+    (await service.sql('SELECT 1 FROM upstream_health WHERE status = $1', [status])).length;
+
+  const findRow = async (uuid: string) =>
+    (await service.sql('SELECT upstream, upstream_order, failed_over_at FROM generations WHERE uuid = $1', [uuid]))[0];
+
+  const readEntries = async (uuid: string) =>
+    (await service.sql('SELECT entry_type FROM ledger_entries WHERE generation_uuid = $1 ORDER BY number', [uuid])).map(
+      ({ entry_type: type }) => type as string,
+    );
+
+  async function create(model: string, params: object = {}): Promise<{ uuid: string; prompt: string }> {
+    const prompt = `a picture ${randomUUID()}`;
+    const { status, body } = await customer.createGeneration({ model, params, prompt });
+    expect([status, body.error]).to.deep.equal([201, undefined]);
+    return { uuid: body.uuid, prompt };
+  }
+
+  async function make(model: string, params: object = {}) {
+    const { uuid, prompt } = await create(model, params);
+    const { status } = await customer.waitForEnd(uuid);
+    return { uuid, prompt, status, ...(await findRow(uuid)) };
+  }
+
+  it('is run by the cheapest one for its parameters', async () => {
+    expect(await make('cheapest', { size: 'small' })).to.deep.include({
+      upstream: 'second',
+      upstream_order: [1, 0, 2],
+    });
+    expect(await make('cheapest', { size: 'large' })).to.deep.include({ upstream: 'fal', upstream_order: [0, 1, 2] });
+  });
+
+  it('is run by the next one while the cheapest is offline, also if generations queue for it', async () => {
+    others.second.probe = others.second.status = 'error';
+    service.upstream.probe = service.upstream.status = 'error';
+    await eventually('offline', async () => (await countByStatus('offline')) === 8);
+    expect(await make('cheapest')).to.deep.include({ upstream: 'third', upstream_order: [1, 0, 2] });
+    others.second.reset();
+    service.upstream.reset();
+    await eventually('online', async () => (await countByStatus('online')) === 12);
+  });
+
+  it('is run by each as often as its weight says', async () => {
+    const made = [];
+    // As many as run at a time.
+    for (let round = 0; round < 5; round += 1)
+      made.push(...(await Promise.all(Array.from({ length: 8 }, () => make('weighted')))));
+    const counts = { fal: 0, second: 0, third: 0 } as Record<string, number>;
+    for (const { upstream } of made) counts[upstream] = (counts[upstream] ?? 0) + 1;
+    expect(counts['third']).to.equal(0);
+    expect(counts['second']).to.be.within(1, 25);
+    expect(counts['fal']).to.be.within(15, 39);
+  });
+
+  it('is tried at another one if a run fails, and charged once', async () => {
+    service.upstream.outcome = 'fail';
+    const made = await make('retried');
+    expect(made).to.deep.include({ status: 'succeeded', upstream: 'second', upstream_order: [1, 2] });
+    expect(made.failed_over_at).to.be.instanceOf(Date);
+    expect(await readEntries(made.uuid)).to.deep.equal(['burn']);
+    expect([service.upstream, others.second].map((one) => one.jobsFor(made.prompt).length)).to.deep.equal([1, 1]);
+  });
+
+  it('is tried at another one if its submission is rejected, also if that one has a queue', async () => {
+    service.upstream.submit = { status: 422, body: { detail: 'no such size' } };
+    others.second.probe = others.second.status = 'error';
+    await eventually('offline', async () => (await countByStatus('offline')) === 4);
+    const made = await make('retried');
+    expect(made).to.deep.include({ status: 'succeeded', upstream: 'third' });
+    others.second.reset();
+    await eventually('online', async () => (await countByStatus('online')) === 12);
+  });
+
+  it('is tried once more only, and then refunded', async () => {
+    service.upstream.outcome = others.second.outcome = 'fail';
+    const made = await make('retried');
+    expect(made).to.deep.include({ status: 'failed', upstream: 'second' });
+    expect(await readEntries(made.uuid)).to.deep.equal(['burn', 'refund']);
+    expect(others.third.jobsFor(made.prompt)).to.have.length(0);
+  });
+
+  it('is not tried elsewhere for a reason that is the same everywhere, or if its model does not say so', async () => {
+    service.upstream.submit = 'refuse';
+    const refused = await make('retried');
+    service.upstream.reset();
+    service.upstream.outcome = 'fail';
+    const failed = await make('once');
+    for (const { uuid, prompt, status, failed_over_at: failedOverAt } of [refused, failed]) {
+      expect([status, failedOverAt]).to.deep.equal(['failed', null]);
+      expect(await readEntries(uuid)).to.deep.equal(['burn', 'refund']);
+      expect(others.second.jobsFor(prompt)).to.have.length(0);
+    }
+  });
+
+  it('continues at the other one if the failed run is read again', async () => {
+    service.upstream.outcome = 'fail';
+    others.second.outcome = 'wait';
+    const { uuid, prompt } = await create('retried');
+    await eventually('tried elsewhere', () => others.second.jobsFor(prompt).length === 1);
+    const job = service.upstream.jobsFor(prompt)[0];
+    // The call-back of the failed run arrives late, and readers poll.
+    const callback = job === undefined ? null : service.upstream.buildCallback(job);
+    if (callback !== null && job !== undefined) service.upstream.deliver(callback, job);
+    await Promise.all(Array.from({ length: 10 }, () => customer.request('GET', `/api/generations/${uuid}/`)));
+    others.second.end(prompt, 'succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    expect(await readEntries(uuid)).to.deep.equal(['burn']);
+  });
+
+  it('is refunded if its owner asks to cancel it before the run fails', async () => {
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await create('retried');
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    await customer.request('POST', `/api/generations/${uuid}/cancel/`);
+    service.upstream.end(prompt, 'failed');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
+    expect(others.second.jobsFor(prompt)).to.have.length(0);
+  });
+});
