@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { perService } from '../lib/serviceScope.ts';
+import { countOrNull } from './fields.ts';
 import { buildModelSchema, buildShownParams } from './generation.ts';
 
 /** Price of a create, and what it would do now. */
@@ -11,6 +12,9 @@ export const getEstimateResponse = perService(() =>
     balance: Type.Integer(),
     balance_after: Type.Integer({ description: 'Balance less the price; negative by the credits that are missing' }),
     affordable: Type.Boolean({ description: 'Whether the balance covers the price' }),
+    usual_seconds: countOrNull({
+      description: 'Median time that recent runs of the model took; null while it is not known',
+    }),
     refusal: Type.Unsafe<{ error: string; detail: string } | null>({
       anyOf: [
         Type.Object({

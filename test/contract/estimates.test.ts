@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { readPaces } from '../../shared/domain/generations/execution/pollPace.ts';
+import { getUpstreamRoutes } from '../../shared/gateways/upstreams/index.ts';
 import { type TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { completeAllGenerations, seedImages, setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
@@ -64,12 +66,29 @@ describe('estimates', () => {
       balance: 1100,
       balance_after: 1065,
       affordable: true,
+      usual_seconds: null,
       refusal: null,
     });
     const bySession = await customer.requestWithSession('POST', '/api/generations/estimate/', {
       body: { ...VIDEO, prompt: 'a lighthouse' },
     });
     expect([bySession.status, bySession.body]).to.deep.equal([200, body]);
+  });
+
+  it('returns how long recent runs of the model took, once there are enough', async () => {
+    const customer = await service.createCustomer('pro');
+    await seedImages(service, customer, 20);
+    await completeAllGenerations(service, customer);
+    const [route] = getUpstreamRoutes()[IMAGE.model] ?? [];
+    await service.sql(
+      `UPDATE generations SET upstream = $2, upstream_model = $3, submitted_at = created_at,
+              polled_at = created_at + make_interval(secs => 6.4)
+        WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+      [customer.email, route?.upstream.name, route?.modelId],
+    );
+    await readPaces();
+    expect((await estimate(customer)).body.usual_seconds).to.equal(7);
+    expect((await estimate(customer, VIDEO)).body.usual_seconds).to.equal(null);
   });
 
   it('equals what the following create charges, for all params of both models', async () => {

@@ -2,9 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { readPaces } from '../../shared/domain/generations/execution/pollPace.ts';
+import { getUpstreamRoutes } from '../../shared/gateways/upstreams/index.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type CliResult, TestTerminal } from '../harness/cliTerminal.ts';
+import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f-]{27}/;
@@ -129,10 +132,33 @@ describe('the command line', () => {
       const { status, stdout, stderr } = await running;
       expect(status, stderr).to.equal(0);
       expect(terminal.progressLines[0]).to.match(/^\| Creating the image: \d+ s$/);
+      expect(terminal.progressLines.join('\n')).to.not.include('usually');
       const { uuid, file: stored } = JSON.parse(stdout) as { uuid: string; file: string };
       expect([stored, readFileSync(file)]).to.deep.equal([file, PNG]);
       expect((await runJson('get', uuid, '-o', folder)).file).to.equal(join(folder, `${uuid}.png`));
       expect(readdirSync(folder).toSorted()).to.deep.equal([`${uuid}.png`, 'lighthouse.png'].toSorted());
+    });
+
+    it('shows a bar of the usual time, once the service knows it', async () => {
+      service.upstream.outcome = 'wait';
+      const route = getUpstreamRoutes()['imgmodel-2']?.[0];
+      const owner = await service.createCustomer('pro');
+      await seedImages(service, owner, 20);
+      await completeAllGenerations(service, owner);
+      await service.sql(
+        `UPDATE generations SET upstream = $2, upstream_model = $3, submitted_at = created_at,
+                polled_at = created_at + make_interval(secs => 40)
+          WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+        [owner.email, route?.upstream.name, route?.modelId],
+      );
+      await readPaces();
+      const terminal = createTerminal();
+      const running = terminal.run('create', 'image', 'A usual lighthouse', '--wait');
+      await eventually('the bar is shown', () =>
+        terminal.progressLines.some((line) => /^. Creating the image: \d+ s \[#*-+\] usually 40 s$/.test(line)),
+      );
+      service.upstream.end('A usual lighthouse', 'succeeded');
+      expect((await running).status).to.equal(0);
     });
 
     it('reads a prompt of - from the standard input, and creates nothing if that is empty', async () => {

@@ -39,6 +39,7 @@ export function buildExampleEstimate() {
     balance: granted,
     balance_after: balance,
     affordable: true,
+    usual_seconds: 7,
     refusal: null,
   };
 }

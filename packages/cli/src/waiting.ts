@@ -7,6 +7,7 @@ import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
 const PROGRESS_INTERVAL_MS = 250;
 const SPINNER = ['|', '/', '-', '\\'];
+const BAR_WIDTH = 20;
 
 export interface FinishOptions extends OutputOptions {
   wait?: boolean;
@@ -26,11 +27,17 @@ async function waitWithProgress(client: Genmeter, generation: Generation, termin
   const { uuid, kind } = generation;
   const startedAt = Date.parse(generation.created_at);
   let frame = 0;
+  let usualSeconds: number | null = null;
   const show = () => {
     const seconds = Math.max(0, Math.round((Date.now() - startedAt) / 1_000));
-    terminal.progress(toLine(`${SPINNER[frame++ % SPINNER.length]} Creating the ${kind}: ${seconds} s`));
+    const spinner = SPINNER[frame++ % SPINNER.length];
+    terminal.progress(toLine(`${spinner} Creating the ${kind}: ${seconds} s${drawBar(seconds, usualSeconds)}`));
   };
   if (!terminal.isQuiet) show();
+  const learnUsualTime = async () => {
+    usualSeconds = await readUsualSeconds(client, generation, terminal.signal);
+  };
+  if (!terminal.isQuiet && terminal.isInteractive) void learnUsualTime();
   const timer = terminal.isQuiet ? undefined : setInterval(show, PROGRESS_INTERVAL_MS);
   try {
     return await client.generations.wait(uuid, { signal: terminal.signal });
@@ -40,6 +47,26 @@ async function waitWithProgress(client: Genmeter, generation: Generation, termin
   } finally {
     clearInterval(timer);
   }
+}
+
+/** Reads how long runs of the model usually take; null if that is not known, or the key may not estimate. */
+async function readUsualSeconds(
+  client: Genmeter,
+  { model, prompt, params }: Generation,
+  signal: AbortSignal,
+): Promise<number | null> {
+  try {
+    return (await client.generations.estimate({ model, prompt, params }, { signal })).usual_seconds;
+  } catch {
+    return null;
+  }
+}
+
+/** Draws the part of the usual time that has passed. The last step is left for the end, which may come later. */
+function drawBar(seconds: number, usualSeconds: number | null): string {
+  if (usualSeconds === null) return '';
+  const done = Math.min(BAR_WIDTH - 1, Math.floor((BAR_WIDTH * seconds) / usualSeconds));
+  return ` [${'#'.repeat(done)}${'-'.repeat(BAR_WIDTH - done)}] usually ${usualSeconds} s`;
 }
 
 /** Does what was requested after a generation was created or read: wait, download, print. */

@@ -1344,6 +1344,8 @@ export interface components {
             balance_after: number;
             /** @description Whether the balance covers the price */
             affordable: boolean;
+            /** @description Median time that recent runs of the model took; null while it is not known */
+            usual_seconds: number | null;
             /** @description Error with which a create would be rejected now; null if it would be accepted */
             refusal: {
                 /** @enum {string} */

@@ -1,8 +1,10 @@
+import { getUpstreamRoutes } from '../../gateways/upstreams/index.ts';
 import type { EstimateResponse } from '../../presenters/estimate.ts';
 import { type Caller, requireAllowedModel } from '../accounts/caller.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { buildRejectionError, TOPUP_PROCESSING_DETAIL } from './rejections.ts';
 import { type CreateInput, priceRequest } from './chargeRequest.ts';
+import { getUsualSeconds } from './execution/pollPace.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
 import { parseRequestInputs, requirePriceWithinLimit, requireTestUpstream } from './requestChecks.ts';
 
@@ -28,8 +30,15 @@ export async function estimateGeneration(caller: Caller, input: CreateInput): Pr
     balance,
     balance_after: balance - credits,
     affordable: balance >= credits,
+    usual_seconds: findUsualSeconds(caller, model),
     refusal: await findRejection(admission, { model, credits }, caller),
   };
+}
+
+/** Test keys have an upstream of their own, whose runs take no time worth knowing. */
+function findUsualSeconds({ isTest }: Caller, model: string): number | null {
+  const route = getUpstreamRoutes()[model]?.[0];
+  return route === undefined || isTest === true ? null : getUsualSeconds(route.upstream.name, route.modelId);
 }
 
 async function findRejection(

@@ -65,6 +65,8 @@ class Estimate(TypedDict):
     balance_after: int
     # Whether the balance covers the price
     affordable: bool
+    # Median time that recent runs of the model took; null while it is not known
+    usual_seconds: Optional[int]
     # Error with which a create would be rejected now; null if it would be accepted
     refusal: Optional[EstimateRefusal]
 

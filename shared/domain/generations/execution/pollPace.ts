@@ -72,7 +72,7 @@ const READ_QUANTILES = prepared(
 );
 
 const state = perService(() => ({
-  paces: new Map<string, PollPace>(),
+  paces: new Map<string, PollPace & { median: number }>(),
   /** The paces as a parameter of {@link POLL_DELAY}. */
   encoded: '[]',
   readAt: Number.NEGATIVE_INFINITY,
@@ -96,10 +96,17 @@ export async function readPaces(): Promise<void> {
   const paces = rows.map((row) => ({
     upstream: row.upstream,
     upstream_model: row.upstream_model,
+    median: row.median,
     ...computePace(row),
   }));
   current.paces = new Map(paces.map(({ upstream, upstream_model: model, ...pace }) => [`${upstream}:${model}`, pace]));
   current.encoded = JSON.stringify(paces);
+}
+
+/** Returns the median time of recent runs at an upstream, in seconds; null without enough of them. */
+export function getUsualSeconds(upstream: string, upstreamModel: string): number | null {
+  const pace = getPaces().paces.get(`${upstream}:${upstreamModel}`);
+  return pace === undefined ? null : Math.ceil(pace.median);
 }
 
 /** Lists the upstreams whose call-backs arrive. */
