@@ -30,7 +30,7 @@ export const t = defineTexts({
     en: 'If an assistant cannot open a browser, give it an API key of <link>your account</link> as the header <code>Authorization: Bearer svc_…</code>.',
     de: 'Wenn ein Assistent keinen Browser öffnen kann, geben Sie ihm einen API-Schlüssel <link>Ihres Kontos</link> als Header <code>Authorization: Bearer svc_…</code>.',
     fr: 'Si un assistant ne peut pas ouvrir de navigateur, donnez-lui une clé API de <link>votre compte</link> dans l’en-tête <code>Authorization: Bearer svc_…</code>.',
-    es: 'Si un asistente no puede abrir un navegador, dele una clave de API de <link>su cuenta</link> en la cabecera <code>Authorization: Bearer svc_…</code>.',
+    es: 'Si un asistente no puede abrir un navegador, dele una clave de API de <link>su cuenta</link> en el encabezado <code>Authorization: Bearer svc_…</code>.',
     ja: 'アシスタントがブラウザーを開けない場合は、<link>アカウント</link>のAPIキーをヘッダー<code>Authorization: Bearer svc_…</code>で渡してください。',
     'zh-CN':
       '如果助手无法打开浏览器，请将<link>您账户</link>的 API 密钥作为标头 <code>Authorization: Bearer svc_…</code> 提供给它。',

@@ -4,7 +4,7 @@ import { defineTexts } from './defineTexts.tsx';
 export const SPENDING = defineTexts({
   maySpend: {
     en: 'It may spend at most',
-    de: 'Höchstens verbrauchen darf sie',
+    de: 'Darf höchstens verbrauchen',
     fr: 'Dépense maximale autorisée',
     es: 'Puede gastar como máximo',
     ja: '利用上限',
@@ -97,9 +97,9 @@ export const KEY_OPTIONS = defineTexts({
   },
   scopes: {
     en: 'Scopes: {scopes}.',
-    de: 'Scopes: {scopes}.',
-    fr: 'Portées : {scopes}.',
-    es: 'Ámbitos: {scopes}.',
+    de: 'Berechtigungen: {scopes}.',
+    fr: 'Autorisations : {scopes}.',
+    es: 'Permisos: {scopes}.',
     ja: 'スコープ: {scopes}。',
     'zh-CN': '权限范围：{scopes}。',
   },

@@ -14,7 +14,7 @@ export const AUTO_TOPUP = defineTexts({
   off: { en: 'Off', de: 'Aus', fr: 'Désactivée', es: 'Desactivada', ja: '無効', 'zh-CN': '已关闭' },
   switchedOff: {
     en: 'Automatic top-ups were switched off. {reason}',
-    de: 'Die automatische Aufladung wurde abgeschaltet. {reason}',
+    de: 'Die automatische Aufladung wurde ausgeschaltet. {reason}',
     fr: 'La recharge automatique a été désactivée. {reason}',
     es: 'Se ha desactivado la recarga automática. {reason}',
     ja: '自動チャージが無効になりました。{reason}',
@@ -22,7 +22,7 @@ export const AUTO_TOPUP = defineTexts({
   },
   checkMethod: {
     en: 'Check your payment method, then switch them on again.',
-    de: 'Prüfen Sie Ihre Zahlungsmethode und schalten Sie sie danach wieder ein.',
+    de: 'Prüfen Sie Ihre Zahlungsmethode und schalten Sie die Aufladung danach wieder ein.',
     fr: 'Vérifiez votre moyen de paiement, puis réactivez-la.',
     es: 'Compruebe su método de pago y vuelva a activarla.',
     ja: '支払い方法をご確認のうえ、再度有効にしてください。',

@@ -59,9 +59,9 @@ export const t = defineTexts({
   },
   pricingLead: {
     en: 'Plans are billed yearly and grant credits every month. Unused credits of a month carry over once.',
-    de: 'Tarife werden jährlich abgerechnet und gewähren jeden Monat Credits. Nicht verwendete Credits eines Monats werden einmal übertragen.',
-    fr: 'Les forfaits sont facturés annuellement et accordent des crédits chaque mois. Les crédits inutilisés d’un mois sont reportés une fois.',
-    es: 'Los planes se facturan anualmente y conceden créditos cada mes. Los créditos no usados de un mes se conservan un mes más.',
+    de: 'Tarife werden jährlich abgerechnet, Credits monatlich gutgeschrieben. Nicht verwendete Credits eines Monats werden einmal übertragen.',
+    fr: 'Les forfaits sont facturés annuellement et les crédits sont attribués chaque mois. Les crédits inutilisés d’un mois sont reportés une fois.',
+    es: 'Los planes se facturan anualmente y los créditos se asignan cada mes. Los créditos no usados de un mes se conservan un mes más.',
     ja: 'プランは年払いで、毎月クレジットが付与されます。使わなかったクレジットは一度だけ翌月に繰り越されます。',
     'zh-CN': '套餐按年计费，每月发放积分。当月未用的积分可结转一次。',
   },

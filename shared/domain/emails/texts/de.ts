@@ -62,9 +62,9 @@ export const DE: EmailTexts = {
       action: 'Abrechnung öffnen',
     }),
     auto_topup_disabled: ({ reason }) => ({
-      subject: 'Die automatische Aufladung wurde abgeschaltet',
+      subject: 'Die automatische Aufladung wurde ausgeschaltet',
       paragraphs: [
-        `Die automatische Aufladung wurde abgeschaltet. ${TOPUP_REASONS[reason] ?? 'Die Zahlung ist fehlgeschlagen.'}`,
+        `Die automatische Aufladung wurde ausgeschaltet. ${TOPUP_REASONS[reason] ?? 'Die Zahlung ist fehlgeschlagen.'}`,
         'Ab jetzt werden bei niedrigem Guthaben keine Credits mehr gekauft. Bitte prüfen Sie Ihre Zahlungsmethode und schalten Sie die automatische Aufladung danach wieder ein.',
       ],
       action: 'Abrechnung öffnen',

@@ -140,7 +140,7 @@ export const KINDS = defineTexts({
   },
   auto_topup_disabled: {
     en: 'Automatic top-ups were switched off',
-    de: 'Die automatische Aufladung wurde abgeschaltet',
+    de: 'Die automatische Aufladung wurde ausgeschaltet',
     fr: 'La recharge automatique a été désactivée',
     es: 'Se ha desactivado la recarga automática',
     ja: '自動チャージの無効化',
