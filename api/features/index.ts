@@ -7,7 +7,7 @@ import { API_KEYS } from './apiKeys/endpoints.ts';
 import { API_KEYS_PAGES } from './apiKeys/pages/routes.ts';
 import { APPLICATIONS_PAGES } from './applications/pages/routes.ts';
 import { BILLING } from './billing/endpoints.ts';
-import { BILLING_NOTICES } from './billing/pages/notices.ts';
+import { BILLING_NOTICES } from './billing/pages/notices.tsx';
 import { BILLING_PAGES } from './billing/pages/routes.ts';
 import { FRONT_PAGES } from './front/pages/routes.ts';
 import { GUIDE_PAGES } from './guides/pages/routes.ts';
@@ -30,7 +30,7 @@ import { UPLOADS } from './uploads/endpoints.ts';
 import { USAGE } from './usage/endpoints.ts';
 import { USAGE_PAGES } from './usage/pages/routes.ts';
 import { WEBHOOKS } from './webhooks/endpoints.ts';
-import { findFailingEndpoint } from './webhooks/pages/notices.ts';
+import { findFailingEndpoint } from './webhooks/pages/notices.tsx';
 import { WEBHOOKS_PAGES } from './webhooks/pages/routes.ts';
 
 /** All features, in the order of their tags in the OpenAPI document. */

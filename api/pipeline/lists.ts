@@ -6,7 +6,11 @@ import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
 import type { CreatedRange } from '../../shared/lib/listFilter.ts';
 import { createQueryParser, type Parameters } from '../../shared/lib/validation/queryParser.ts';
 import { textOrNull } from '../../shared/presenters/fields.ts';
+import { addMilliseconds } from '../../shared/lib/clock.ts';
+import { DAY_MS } from '../../shared/spec/durations.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { dropEmptyFields } from './requestParameters.ts';
 
 export const PaginationResponse = Type.Object({
   next: textOrNull({ description: 'The address of the next page' }),
@@ -61,6 +65,41 @@ export function toCreatedRange(query: { created_after?: string; created_before?:
 
 /** Limit of a filtered list, for the description of its operation. */
 export const FILTERED_LIST_NOTE = `With a filter, at most ${FILTERED_ITEMS_MAX} matches are counted and shown: a \`total_items\` of ${FILTERED_ITEMS_MAX + 1} means that there are more, and a page after those is a 400. Narrow the list by \`created_after\` and \`created_before\` to read them.`;
+
+/** Names of the fields of a page for the first and the last day of a list. */
+export const DAY_FIELDS = ['from', 'to'] as const;
+
+/** Filters of a list on a page. */
+export interface PageFilters {
+  /** As parameters of the API, where {@link CREATED_RANGE} has the days. Fields that were left empty are missing. */
+  parameters: Parameters;
+  /** Query for the links to the other pages of the list, and to it as a file. Empty without filters. */
+  query: string;
+}
+
+/**
+ * Reads the filters of a page: those that are named, and the days from `from` to `to` in UTC, of which both are included.
+ * @throws ServiceError validation_error for something that is not a day.
+ */
+export function readPageFilters(ctx: Context, names: readonly string[]): PageFilters {
+  const given = dropEmptyFields(ctx.query);
+  const [from, to] = DAY_FIELDS.map((name) => readDay(given, name));
+  const range = { created_after: from, created_before: to && addMilliseconds(to, DAY_MS) };
+  const days = Object.entries(range).flatMap(([name, day]) => (day === undefined ? [] : [[name, day.toISOString()]]));
+  const named = Object.entries(given).filter(([name]) => names.includes(name));
+  return {
+    parameters: Object.fromEntries([...named, ...days]),
+    query: buildFilterQuery(given, [...names, ...DAY_FIELDS]),
+  };
+}
+
+function readDay(parameters: Parameters, name: string): Date | undefined {
+  const text = parameters[name];
+  if (text === undefined) return undefined;
+  const day = typeof text === 'string' && /^[12]\d{3}-\d\d-\d\d$/.test(text) ? parseInstant(text) : null;
+  if (day !== null) return day;
+  throw new ServiceError('validation_error', `${name} must be a day (2026-11-21).`, { field: name });
+}
 
 /** Returns the filters of a list as a query, for the links to its other pages. */
 export function buildFilterQuery(parameters: Parameters, names: readonly string[]): string {

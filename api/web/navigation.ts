@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { StaffPermission } from '../../shared/spec/staff.ts';
 import type { Account } from '../../shared/tables/Account.ts';
 import type { Lazy } from '../lazy.ts';
@@ -17,7 +18,7 @@ export type StaffEntry = Extract<NavigationEntry, { permission: StaffPermission 
 /** Trouble that every page of the account area shows, with the one thing to do about it. */
 export interface AreaNotice {
   kind: 'bad' | 'warn';
-  text: string;
+  text: ComponentChildren;
   action: { label: string; href: string };
 }
 export type FindNotice = (account: Account) => Promise<AreaNotice | null>;

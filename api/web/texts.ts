@@ -266,18 +266,18 @@ export const t = defineTexts({
   from: {
     en: 'From (UTC)',
     de: 'Von (UTC)',
-    fr: 'À partir du (UTC)',
+    fr: 'Du (UTC)',
     es: 'Desde (UTC)',
-    ja: 'この日以降（UTC）',
-    'zh-CN': '不早于（UTC）',
+    ja: '開始日（UTC）',
+    'zh-CN': '开始日期（UTC）',
   },
-  before: {
-    en: 'Before (UTC)',
-    de: 'Vor (UTC)',
-    fr: 'Avant le (UTC)',
-    es: 'Antes del (UTC)',
-    ja: 'この日より前（UTC）',
-    'zh-CN': '早于（UTC）',
+  to: {
+    en: 'To (UTC)',
+    de: 'Bis (UTC)',
+    fr: 'Au (UTC)',
+    es: 'Hasta (UTC)',
+    ja: '終了日（UTC）',
+    'zh-CN': '结束日期（UTC）',
   },
   filter: { en: 'Filter', de: 'Filtern', fr: 'Filtrer', es: 'Filtrar', ja: '絞り込む', 'zh-CN': '筛选' },
   clearFilters: {
@@ -302,7 +302,7 @@ export const t = defineTexts({
     fr: 'Plus de {max, number} résultats. Les {max, number} plus récents sont affichés : choisissez une fin antérieure pour voir les plus anciens.',
     es: 'Más de {max, number} resultados. Se muestran los {max, number} más recientes: elija un final anterior para ver los más antiguos.',
     ja: '{max, number}件を超える結果が一致しました。新しい{max, number}件を表示しています。古いものを表示するには、終了日を早めてください。',
-    'zh-CN': '匹配超过 {max, number} 条。显示最新的 {max, number} 条：如需查看更早的内容，请设置更早的结束时间。',
+    'zh-CN': '匹配超过 {max, number} 条。显示最新的 {max, number} 条：如需查看更早的内容，请选择更早的结束日期。',
   },
   soFar: {
     en: '{day}, so far',

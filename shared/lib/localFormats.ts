@@ -22,13 +22,15 @@ export function formatLocalUsd(language: Language, cents: number): string {
   });
 }
 
-/** Formats a day: 22 November 2026. */
-export function formatLocalDate(language: Language, date: Date, month: 'long' | 'short' = 'long'): string {
-  return date.toLocaleDateString(getLocale(language), { day: 'numeric', month, year: 'numeric', timeZone: 'UTC' });
+const DAY = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
+
+/** Formats a day: 22 Nov 2026. */
+export function formatLocalDate(language: Language, date: Date): string {
+  return date.toLocaleDateString(getLocale(language), DAY);
 }
 
-/** Formats a time to the minute: 22 November 2026, 16:40. */
-export function formatLocalDateTime(language: Language, date: Date, month: 'long' | 'short' = 'long'): string {
+/** Formats a time to the minute: 22 Nov 2026, 16:40. */
+export function formatLocalDateTime(language: Language, date: Date): string {
   const separator = language === 'ja' || language === 'zh-CN' ? ' ' : ', ';
-  return `${formatLocalDate(language, date, month)}${separator}${date.toISOString().slice(11, 16)}`;
+  return `${formatLocalDate(language, date)}${separator}${date.toISOString().slice(11, 16)}`;
 }

@@ -27,6 +27,7 @@ describe('the affiliate page', () => {
     const paid = await read();
     expect(paid).to.match(/<td>In a payout<\/td><td class="number">\$21\.60<\/td>/);
     expect(paid).to.match(/<td>Paid<\/td><td class="number">\$21\.60<\/td>/);
-    expect(paid).to.include('Paid: $21.60. Pending: $0.');
+    expect(paid).to.match(/>Paid<\/div><div class="figure">\$21\.60</);
+    expect(paid).to.match(/>Pending<\/div><div class="figure">\$0</);
   });
 });

@@ -126,7 +126,7 @@ describe('pages of API keys', () => {
       const [created] = await listKeys(customer);
       expect(created).to.deep.include({ name: 'nightly job', ...OPTIONS, credits_used: 0, resets_at: null });
       const list = await show(KEYS_PAGE);
-      expect(list).to.include('Expires on 1 January 2099, 00:00 UTC.');
+      expect(list).to.include('Expires on 1 Jan 2099, 00:00 UTC.');
       expect(list).to.include('Spending limit: 0 of 100 credits in total are used.');
       expect(list).to.include('Scopes: svc:read.').and.to.include('2 allowed models.');
       expect(list)

@@ -20,12 +20,12 @@ describe('the library page', () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
     await seedImages(service, customer, 120);
     await varyGenerations(service, customer);
-    const query = 'status=succeeded&kind=image&created_after=2026-03-02';
-    const { body } = await customer.request('GET', `/api/generations/?${query}`);
+    const query = 'status=succeeded&kind=image&from=2026-03-02';
+    const { body } = await customer.request('GET', `/api/generations/?${query.replace('from', 'created_after')}`);
     const total = body.pagination.total_items as number;
     expect(total).to.be.within(21, 100);
     // A form sends fields that were left empty, too.
-    const { status, text } = await visitor.request(at(`/account/library/?${query}&created_before=`));
+    const { status, text } = await visitor.request(at(`/account/library/?${query}&to=`));
     expect([status, countCards(text)]).to.deep.equal([200, 20]);
     expect(text).to.include(`${total} match.`).and.to.include(`Page 1 of ${body.pagination.total_pages}`);
     expect(text).to.include(`href="/account/library/?${query.replaceAll('&', '&amp;')}&amp;page=2"`);
@@ -45,8 +45,23 @@ describe('the library page', () => {
     for (const { uuid } of body.data) expect(text).to.include(`/account/library/${uuid}/delete/`);
     const second = await visitor.request(at(`/account/library/?${query}&page=2`));
     expect(countCards(second.text)).to.equal(Math.min(20, total - 20));
-    const none = await visitor.request(at('/account/library/?created_before=2020-01-01'));
+    const none = await visitor.request(at('/account/library/?to=2020-01-01'));
     expect(none.text).to.include('No generations match these filters.').and.to.include('0 match.');
+  });
+
+  it('includes the whole last day, as a range of the API that ends with the next day', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 120);
+    await varyGenerations(service, customer);
+    const days = 'created_after=2026-03-03&created_before=2026-03-05';
+    const { body } = await customer.request('GET', `/api/generations/?${days}`);
+    expect(body.pagination.total_items).to.be.greaterThan(20);
+    for (const { created_at: at } of body.data) expect(at).to.match(/^2026-03-0[34]T/);
+    const { text } = await visitor.request(at('/account/library/?from=2026-03-03&to=2026-03-04'));
+    expect(text)
+      .to.include(`${body.pagination.total_items} match.`)
+      .and.to.include('href="/account/library/?from=2026-03-03&amp;to=2026-03-04&amp;page=2"')
+      .and.to.include('name="to" value="2026-03-04"');
   });
 
   it('keeps the model of a link when the form is sent, and offers to clear it', async () => {
@@ -64,7 +79,9 @@ describe('the library page', () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
     await seedImages(service, customer, 2);
     for (const [query, message] of [
-      ['created_before=tomorrow', 'Created before must be a date (2026-11-21)'],
+      ['to=tomorrow', 'To must be a day (2026-11-21).'],
+      ['from=2026-02-30', 'From must be a day (2026-11-21).'],
+      ['to=9999-12-31', 'To must be a day (2026-11-21).'],
       ['status=done', 'Status must be one of: queued, succeeded, failed.'],
       ['page=0', 'Page must be a whole number, 1 or more.'],
     ] as const) {
@@ -74,14 +91,14 @@ describe('the library page', () => {
         .to.match(/role="alert"/)
         .and.to.include(message);
     }
-    const { text } = await visitor.request(at('/account/library/?created_before=tomorrow'));
-    expect(text).to.include('<input id="created_before" type="text" name="created_before" value="tomorrow"');
+    const { text } = await visitor.request(at('/account/library/?to=tomorrow'));
+    expect(text).to.include('<input id="to" type="text" name="to" value="tomorrow"');
   });
 
   it('escapes values of the address', async () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
     await seedImages(service, customer, 1);
-    const { text } = await visitor.request(at(`/account/library/?created_after=${encodeURIComponent('"><b>x')}`));
+    const { text } = await visitor.request(at(`/account/library/?from=${encodeURIComponent('"><b>x')}`));
     expect(text).to.include('value="&quot;>&lt;b>x"').and.to.not.include('"><b>x');
   });
 

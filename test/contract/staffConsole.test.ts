@@ -194,7 +194,7 @@ describe('the staff console', () => {
         .to.include('1 succeeded and 1 failed')
         .and.to.include('The model returned no output.')
         .and.to.include(`href="/admin/generations/${failed}/"`)
-        .and.to.include('payment failed since 20 November 2026')
+        .and.to.include('payment failed since 20 Nov 2026')
         .and.to.include('Last success');
     });
 

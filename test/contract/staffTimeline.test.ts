@@ -6,7 +6,8 @@ import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 /** Lists the kinds of the entries on a page. */
-const readKinds = (html: string) => [...html.matchAll(/<tr><td>[^<]*<\/td><td>(\w+)<\/td>/g)].map(([, kind]) => kind);
+const readKinds = (html: string) =>
+  [...html.matchAll(/<tr><td><time[^>]*>[^<]*<\/time><\/td><td>(\w+)<\/td>/g)].map(([, kind]) => kind);
 
 describe('the timeline of an account', () => {
   const console = new StaffConsole();
@@ -67,7 +68,7 @@ describe('the timeline of an account', () => {
         kind,
       ).to.deep.equal([kind]);
     }
-    expect(await visit('?created_before=2020-01-01'))
+    expect(await visit('?to=2020-01-01'))
       .to.include('0 match')
       .and.to.include('Nothing matches.');
     const refused = await console.visit(`${account}timeline/?kind=money`);

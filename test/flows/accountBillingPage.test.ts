@@ -60,7 +60,7 @@ describe('the billing page', () => {
       billing.stripe.completeCheckout(url);
       await billing.drained();
       expect(await customer.balance()).to.equal(1_100 + 3_793);
-      expect((await visitor.request(at('/account/billing/'))).text).to.include('<td>Paid</td>');
+      expect((await visitor.request(at('/account/billing/'))).text).to.include('<span class="tag">Paid</span>');
     });
 
     it('accepts another amount in dollars and cents, within the limits of a top-up', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
 import { completeInvoices, findTopups, listInvoices } from '../harness/topupInvoices.ts';
 import { makeTasksDue, readTasks } from '../harness/tasks.ts';
@@ -112,6 +113,8 @@ describe('invoices and tax of automatic top-ups', () => {
     expect(others).to.deep.equal([]);
     expect(task.run_at).to.equal(null);
     expect(task.last_error).to.include('cents');
+    const { text } = await createBrowserFor(customer).request(`${billing.service.baseUrl}/account/billing/`);
+    expect(text).to.include('Could not be issued; we have been notified').and.to.not.include('Being issued');
     await billing.service.sql(`DELETE FROM tasks WHERE kind = 'invoice.issue'`);
     await billing.service.sql('UPDATE invoices SET awaits_document = false');
   });

@@ -43,7 +43,7 @@ describe('messages that follow from events', () => {
     ]);
     const plan = messages.find(({ text }) => text.includes('jeden Monat'))?.text;
     expect(plan).to.match(
-      /jeden Monat 1\.100 Credits\.\s+Die nächsten Credits werden am \d+\. \w+ \d{4} gutgeschrieben/,
+      /jeden Monat 1\.100 Credits\.\s+Die nächsten Credits werden am \d+\. \S+ \d{4} gutgeschrieben/,
     );
     expect(plan).to.include(`Jetzt starten: ${service.baseUrl}/account/`).and.to.include('/unsubscribe/');
   });

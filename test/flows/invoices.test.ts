@@ -189,9 +189,50 @@ describe('the list of invoices', () => {
     });
 
     describe('on the billing page', () => {
-      it('says that invoices will appear before there are any', async () => {
+      it('says that payments will appear before there are any', async () => {
         const visitor = createBrowserFor(await billing.createCustomer(null));
-        expect((await visitor.request(at('/account/billing/'))).text).to.include('No invoices yet.');
+        expect((await visitor.request(at('/account/billing/'))).text).to.include('No payments yet.');
+      });
+
+      it('lists plans, top-ups and refunds once, with what they brought', async () => {
+        const customer = await billing.createCustomer('pro');
+        await billing.topUp(customer, 5_000);
+        const [topup] = (await list(customer)).data;
+        const read = async () => {
+          const { text } = await createBrowserFor(customer).request(at('/account/billing/'));
+          const [, rows = ''] = /id="payments"[^]*?<tbody>([^]*?)<\/tbody>/.exec(text) ?? [];
+          return rows
+            .split('</tr>')
+            .slice(0, -1)
+            .map((row) => row.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' '));
+        };
+        const [first, second, ...others] = await read();
+        expect(first).to.match(/ 1,896 credits Top-up, 1,896 left Paid \$50 FAKE-/);
+        expect(second).to.match(/ Pro plan, one year Paid \$348 FAKE-/);
+        expect(others).to.deep.equal([]);
+        billing.stripe.refund(topup.invoice_id, 2_000);
+        await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 10_000 } });
+        await billing.drained();
+        const [waiting, refunded] = await read();
+        expect(waiting).to.match(/ 3,793 credits Top-up Waiting for payment \$100 –/);
+        expect(refunded).to.match(/ 1,896 credits Top-up, 1,138 left \$20 refunded \$50 FAKE-/);
+      });
+
+      it('has pages of 20 payments', async () => {
+        const customer = await billing.createCustomer('pro');
+        await billing.service.sql(
+          `INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, created_at, completed_at)
+           SELECT gen_random_uuid(), $1, 'manual', 'failed', 5000, 1896, now() - make_interval(hours => n), now()
+             FROM generate_series(1, 25) AS n`,
+          [await getAccountId(billing.service, customer)],
+        );
+        const visitor = createBrowserFor(customer);
+        const { text } = await visitor.request(at('/account/billing/'));
+        expect(text).to.include('href="/account/billing/?page=2#payments"').and.to.include('Page 1 of 2');
+        const second = await visitor.request(at('/account/billing/?page=2'));
+        expect(second.text.match(/>Not paid</g)).to.have.length(6);
+        const wrong = await visitor.request(at('/account/billing/?page=0'));
+        expect([wrong.status, wrong.text.includes('Page must be a whole number')]).to.deep.equal([400, true]);
       });
 
       it('links each invoice to its page at Stripe, with an address that is current', async () => {

@@ -189,12 +189,12 @@ describe('filters of the ledger', () => {
     it('filter by type and day, and link to the same entries as a file', async () => {
       const { customer: owner, visitor } = await createVisitor(service, 'pro');
       await seedImages(service, owner, 25);
-      const query = 'entry_type=burn&created_after=2026-01-01';
-      const { status, text } = await visitor.request(at(`/account/ledger/?${query}&created_before=`));
+      const query = 'entry_type=burn&from=2026-01-01';
+      const { status, text } = await visitor.request(at(`/account/ledger/?${query}&to=`));
       expect(status).to.equal(200);
       expect(text).to.include('25 match.').and.to.include('Page 1 of 2').and.to.not.include('+1,100');
       expect(text).to.include(`href="/account/ledger/?${query.replace('&', '&amp;')}&amp;page=2"`);
-      expect(text).to.match(/<option value="burn" selected>Burn<\/option>/);
+      expect(text).to.match(/<option value="burn" selected>Used<\/option>/);
       expect(text).to.include('value="2026-01-01"').and.to.include('href="/account/ledger/">Clear filters');
       const [, href = ''] = /href="(\/account\/ledger\/export\/[^"]*)"/.exec(text) ?? [];
       const csv = await visitor.request(at(href.replaceAll('&amp;', '&')));
@@ -205,10 +205,10 @@ describe('filters of the ledger', () => {
 
     it('show an invalid value again with what is wrong, and the whole ledger', async () => {
       const { visitor } = await createVisitor(service, 'pro');
-      const { status, text } = await visitor.request(at('/account/ledger/?created_after=11/21/2026&entry_type=grant'));
+      const { status, text } = await visitor.request(at('/account/ledger/?from=11/21/2026&entry_type=grant'));
       expect(status).to.equal(400);
-      expect(text).to.match(/role="alert"[^>]*>Created after must be a date \(2026-11-21\)/);
-      expect(text).to.match(/<input id="created_after" type="text" name="created_after" value="11\/21\/2026"/);
+      expect(text).to.match(/role="alert"[^>]*>From must be a day \(2026-11-21\)\./);
+      expect(text).to.match(/<input id="from" type="text" name="from" value="11\/21\/2026"/);
       expect(text).to.include('+1,100').and.to.include('<title>Error: Credit history');
       const csv = await visitor.request(at('/account/ledger/export/?entry_type=gift'));
       expect(csv.status).to.equal(400);

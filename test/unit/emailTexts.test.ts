@@ -71,18 +71,18 @@ describe('the texts of e-mail messages', () => {
     expect(body('renewal_upcoming')).to.equal(
       [
         'Hello,',
-        'Your Pro plan renews on 14 March 2027 for another year. The current price of the plan is $348 a year. The charge can differ from it, for example because of a discount, an earlier price, or another plan that you have chosen for the renewal.',
+        'Your Pro plan renews on 14 Mar 2027 for another year. The current price of the plan is $348 a year. The charge can differ from it, for example because of a discount, an earlier price, or another plan that you have chosen for the renewal.',
         'You have nothing to do to keep the plan: your payment method is charged. To change or cancel it, open the billing page before that day.',
         `Open billing: ${BASE_URL}/account/billing/`,
       ].join('\n\n'),
     );
-    expect(render('payment_failed').text).to.include('You can spend credits until 14 March 2027, 15:09 UTC.');
+    expect(render('payment_failed').text).to.include('You can spend credits until 14 Mar 2027, 15:09 UTC.');
     expect(render('payout_sent').subject).to.equal('Payout of $104.44 sent');
     expect(body('new_sign_in')).to.include(
-      'Your account was signed in to with GitHub.\n\nTime: 1 March 2027, 08:05 UTC. Browser or program: Firefox on Linux. Network: 192.0.2.0/24.',
+      'Your account was signed in to with GitHub.\n\nTime: 1 Mar 2027, 08:05 UTC. Browser or program: Firefox on Linux. Network: 192.0.2.0/24.',
     );
     expect(body('identity_removed')).to.include('Google (ann@example.com) was removed as a sign-in method');
-    expect(body('identity_removed')).to.include('undo the removal until 21 March 2027, 15:09 UTC.');
+    expect(body('identity_removed')).to.include('undo the removal until 21 Mar 2027, 15:09 UTC.');
     expect(body('application_connected')).to.include('“An assistant” (assistant.example) was given access');
     expect(render('key_created').subject).to.equal('New API key for your Pixels & Co account');
   });
@@ -96,7 +96,7 @@ describe('the texts of e-mail messages', () => {
 
   it('messages have numbers and dates as their language writes them', () => {
     const expected = {
-      es: ['Su saldo en Pixels & Co es bajo: 1050 créditos', '14 de marzo de 2027, 15:09 UTC'],
+      es: ['Su saldo en Pixels & Co es bajo: 1050 créditos', '14 mar 2027, 15:09 UTC'],
       fr: ['Votre solde Pixels & Co est faible : 1 050 crédits', '14 mars 2027, 15:09 UTC'],
       ja: ['Pixels & Coの残高が少なくなっています: 1,050クレジット', '2027年3月14日 15:09 UTC'],
       'zh-CN': ['您的 Pixels & Co 余额不足：1,050 积分', '2027年3月14日 15:09 UTC'],

@@ -42,8 +42,7 @@ export function parseLedgerFilter(parameters: Parameters): LedgerFilter {
 }
 
 /** Returns the filters of the ledger as a query, for the links to its other pages. */
-export const buildLedgerQuery = (parameters: Parameters): string =>
-  buildFilterQuery(parameters, Object.keys(LEDGER_FILTERS));
+const buildLedgerQuery = (parameters: Parameters): string => buildFilterQuery(parameters, Object.keys(LEDGER_FILTERS));
 
 /** Returns true only for a client that names CSV: one that accepts anything gets JSON. */
 function wantsCsv(ctx: Context): boolean {

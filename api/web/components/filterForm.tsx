@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
 import type { Parameters } from '../../../shared/lib/validation/queryParser.ts';
+import { DAY_FIELDS } from '../../pipeline/lists.ts';
 import { t } from '../texts.ts';
 import { DateField, SelectField } from './fields.tsx';
 import { PageLinks } from './pageLinks.tsx';
@@ -18,16 +19,16 @@ interface FilterFormProps {
   choices: readonly FilterChoice[];
   /** Further filters, which links may set. They have no field, and stay when the form is sent. */
   kept?: readonly string[];
-  /** Offers the fields for the time. */
-  hasTimes?: boolean;
+  /** Offers the fields for the first and the last day. */
+  hasDays?: boolean;
   /** Parameters of the request, whose values the fields show, also if they are not valid. */
   parameters: Parameters;
 }
 
-/** Form that filters a list by its choices and by time. */
-export function FilterForm({ path, choices, kept = [], hasTimes = true, parameters }: FilterFormProps): VNode {
+/** Form that filters a list by its choices and by days, of which the first and the last are included. */
+export function FilterForm({ path, choices, kept = [], hasDays = true, parameters }: FilterFormProps): VNode {
   const getValue = (name: string) => (typeof parameters[name] === 'string' ? parameters[name] : '');
-  const names = [...choices.map(({ name }) => name), ...kept, ...(hasTimes ? ['created_after', 'created_before'] : [])];
+  const names = [...choices.map(({ name }) => name), ...kept, ...(hasDays ? DAY_FIELDS : [])];
   return (
     <form class="card inline filters" method="get" action={path} aria-label={t.filters()}>
       {choices.map(({ name, label, options }) => (
@@ -40,10 +41,10 @@ export function FilterForm({ path, choices, kept = [], hasTimes = true, paramete
         />
       ))}
       {kept.map((name) => (getValue(name) === '' ? null : <input type="hidden" name={name} value={getValue(name)} />))}
-      {hasTimes ? (
+      {hasDays ? (
         <>
-          <DateField id="created_after" name="created_after" label={t.from()} value={getValue('created_after')} />
-          <DateField id="created_before" name="created_before" label={t.before()} value={getValue('created_before')} />
+          <DateField id="from" name="from" label={t.from()} value={getValue('from')} />
+          <DateField id="to" name="to" label={t.to()} value={getValue('to')} />
         </>
       ) : null}
       <div class="buttons">

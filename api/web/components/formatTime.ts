@@ -4,24 +4,19 @@ import { HOUR_MS, MINUTE_MS } from '../../../shared/spec/durations.ts';
 import { getLanguage } from '../../language.ts';
 import { t } from '../texts.ts';
 
-/** Formats a day, in UTC: 22 November 2026. */
+/** Formats a day, in UTC: 22 Nov 2026. */
 export function formatDate(date: Date): string {
   return formatLocalDate(getLanguage(), date);
 }
 
-/** Formats a day of this year, in UTC: 22 Nov. */
+/** Formats a day for the axis of a chart, in UTC: 22 Nov. */
 export function formatDay(date: Date): string {
   return date.toLocaleDateString(getLocale(getLanguage()), { day: 'numeric', month: 'short', timeZone: 'UTC' });
 }
 
-/** Formats a time to the minute, in UTC: 22 November 2026, 16:40. */
+/** Formats a time to the minute for a sentence, in UTC: 22 Nov 2026, 16:40. Elsewhere `Time` shows it. */
 export function formatDateTime(date: Date): string {
   return formatLocalDateTime(getLanguage(), date);
-}
-
-/** Formats a time to the minute for a narrow column, in UTC: 22 Nov 2026, 16:40. */
-export function formatShortDateTime(date: Date): string {
-  return formatLocalDateTime(getLanguage(), date, 'short');
 }
 
 /** Formats the time since a date in minutes or hours, and as a date after two days. */

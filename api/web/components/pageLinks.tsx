@@ -7,43 +7,46 @@ interface PageLinksProps {
   path: string;
   /** Filters of the list, for the addresses of its pages. */
   query?: string;
+  /** Id of the list, if it is not the first thing on its page. */
+  fragment?: string;
 }
 
 /** Number of pages from which the first, the last and any page can be chosen. */
 const MANY_PAGES = 4;
 
 /** Links to the pages of a list, with a field for the page of a long one. Nothing for a list of one page. */
-export function PageLinks({ list, path, query = '' }: PageLinksProps): VNode | null {
+export function PageLinks({ list, path, query = '', fragment }: PageLinksProps): VNode | null {
   const pages = countPages(list.totalItems);
   if (pages === 1 && list.page === 1) return null;
   const newer = list.page > 1 ? Math.min(list.page - 1, pages) : undefined;
   const older = list.page < pages ? list.page + 1 : undefined;
-  const listPath = `${path}?${query === '' ? '' : `${query}&`}`;
+  const end = fragment === undefined ? '' : `#${fragment}`;
+  const getHref = (page: number) => `${path}?${query === '' ? '' : `${query}&`}page=${page}${end}`;
   return (
     <nav class="pages" aria-label={t.pages()}>
       {newer === undefined || pages < MANY_PAGES ? null : (
-        <a class="button slight" href={`${listPath}page=1`}>
+        <a class="button slight" href={getHref(1)}>
           {t.first()}
         </a>
       )}
       {newer === undefined ? null : (
-        <a class="button slight" href={`${listPath}page=${newer}`} rel="prev">
+        <a class="button slight" href={getHref(newer)} rel="prev">
           {t.newer()}
         </a>
       )}
       <span class="quiet">{t.page({ page: list.page, pages })}</span>
       {older === undefined ? null : (
-        <a class="button slight" href={`${listPath}page=${older}`} rel="next">
+        <a class="button slight" href={getHref(older)} rel="next">
           {t.older()}
         </a>
       )}
       {older === undefined || pages < MANY_PAGES ? null : (
-        <a class="button slight" href={`${listPath}page=${pages}`}>
+        <a class="button slight" href={getHref(pages)}>
           {t.last()}
         </a>
       )}
       {pages < MANY_PAGES ? null : (
-        <form method="get" action={path}>
+        <form method="get" action={`${path}${end}`}>
           {[...new URLSearchParams(query)].map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}

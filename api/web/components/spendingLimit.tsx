@@ -91,7 +91,7 @@ export function describeLimit({ credits, period }: CreditLimit): string {
   return LIMITS[period]({ credits });
 }
 
-/** Describes what is used of a limit: `35 of 200 credits a day are used; it resets on 24 November 2026, 00:00 UTC.` */
+/** Describes what is used of a limit: `35 of 200 credits a day are used; it resets on 24 Nov 2026, 00:00 UTC.` */
 export function describeLimitUse(limit: SpendingLimitState): string {
   const values = { used: limit.used, limit: describeLimit(limit) };
   if (limit.resetsAt === null) return t.used(values);

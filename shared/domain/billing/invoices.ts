@@ -40,7 +40,7 @@ export async function listInvoices(accountId: number, page: number): Promise<Lis
 }
 
 /** Lists the latest invoices of an account. */
-export function listRecentInvoices(accountId: number, limit = 12): Promise<Invoice[]> {
+export function listRecentInvoices(accountId: number, limit: number): Promise<Invoice[]> {
   return queryNewest(accountId).limit(limit).execute();
 }
 

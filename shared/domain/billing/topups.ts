@@ -130,7 +130,7 @@ export function getCheckoutReturnUrls(): { successUrl: string; cancelUrl: string
 export type ListedTopup = Topup & { remainder: number | null };
 
 /** Lists the latest top-ups of an account, newest first. */
-export async function listRecentTopups(accountId: number, limit = 10): Promise<ListedTopup[]> {
+export async function listRecentTopups(accountId: number, limit: number): Promise<ListedTopup[]> {
   const topups = await queryWithRemainders(accountId).orderBy('topups.created_at', 'desc').limit(limit);
   return topups as ListedTopup[];
 }

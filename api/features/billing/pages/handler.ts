@@ -24,9 +24,7 @@ const CREDITS = /^\d{1,9}$/;
 const parsePlanForm = perService(() => createBodyParser(getCheckoutRequest()));
 const withBillingErrors = showErrorsOn(renderBillingPage);
 
-export async function showBillingPage(ctx: Context): Promise<void> {
-  await renderBillingPage(ctx);
-}
+export const showBillingPage = withBillingErrors((ctx) => renderBillingPage(ctx));
 
 export const choosePlan = withBillingErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);

@@ -248,7 +248,7 @@ export const PLANS = defineTexts({
   },
 });
 
-/** Purchase of credits, and the latest top-ups. */
+/** Purchase of credits. */
 export const TOPUP = defineTexts({
   buyCredits: {
     en: 'Buy credits',
@@ -298,121 +298,6 @@ export const TOPUP = defineTexts({
     ja: '{least}から{most}まで。プランの単価では1ドルで{credits}クレジットを購入できます。',
     'zh-CN': '{least} 到 {most}。按您的套餐单价，1 美元可购买 {credits} 积分。',
   },
-  latest: {
-    en: 'Latest top-ups',
-    de: 'Letzte Aufladungen',
-    fr: 'Dernières recharges',
-    es: 'Últimas recargas',
-    ja: '最近のチャージ',
-    'zh-CN': '最近的充值',
-  },
-  topups: { en: 'Top-ups', de: 'Aufladungen', fr: 'Recharges', es: 'Recargas', ja: 'チャージ', 'zh-CN': '充值' },
-  kind: { en: 'Kind', de: 'Art', fr: 'Type', es: 'Tipo', ja: '種類', 'zh-CN': '类型' },
-  left: { en: 'Left', de: 'Übrig', fr: 'Restants', es: 'Restantes', ja: '残り', 'zh-CN': '剩余' },
-  automatic: {
-    en: 'Automatic',
-    de: 'Automatisch',
-    fr: 'Automatique',
-    es: 'Automática',
-    ja: '自動',
-    'zh-CN': '自动',
-  },
-  manual: { en: 'Manual', de: 'Manuell', fr: 'Manuelle', es: 'Manual', ja: '手動', 'zh-CN': '手动' },
-});
-
-/** Statuses of top-ups and invoices. */
-export const STATUSES = defineTexts({
-  pending: {
-    en: 'Waiting for payment',
-    de: 'Zahlung ausstehend',
-    fr: 'En attente de paiement',
-    es: 'Pendiente de pago',
-    ja: '支払い待ち',
-    'zh-CN': '等待付款',
-  },
-  paid: { en: 'Paid', de: 'Bezahlt', fr: 'Payée', es: 'Pagada', ja: '支払い済み', 'zh-CN': '已付款' },
-  notPaid: { en: 'Not paid', de: 'Nicht bezahlt', fr: 'Non payée', es: 'No pagada', ja: '未払い', 'zh-CN': '未付款' },
-  disputed: {
-    en: 'Disputed',
-    de: 'Beanstandet',
-    fr: 'Contestée',
-    es: 'Disputada',
-    ja: '異議申し立て中',
-    'zh-CN': '有争议',
-  },
-  refunded: {
-    en: 'Refunded',
-    de: 'Erstattet',
-    fr: 'Remboursée',
-    es: 'Reembolsada',
-    ja: '返金済み',
-    'zh-CN': '已退款',
-  },
-  partlyRefunded: {
-    en: '{amount} refunded',
-    de: '{amount} erstattet',
-    fr: '{amount} remboursés',
-    es: '{amount} reembolsados',
-    ja: '{amount}を返金済み',
-    'zh-CN': '已退款 {amount}',
-  },
-  void: { en: 'Void', de: 'Storniert', fr: 'Annulée', es: 'Anulada', ja: '無効', 'zh-CN': '已作废' },
-  uncollectible: {
-    en: 'Not collected',
-    de: 'Nicht eingezogen',
-    fr: 'Non recouvrée',
-    es: 'No cobrada',
-    ja: '回収不能',
-    'zh-CN': '未收款',
-  },
-});
-
-/** Invoices. */
-export const INVOICES = defineTexts({
-  invoices: { en: 'Invoices', de: 'Rechnungen', fr: 'Factures', es: 'Facturas', ja: '請求書', 'zh-CN': '发票' },
-  empty: {
-    en: 'No invoices yet. Each payment for a plan or for credits appears here with its invoice.',
-    de: 'Noch keine Rechnungen. Jede Zahlung für einen Tarif oder für Credits erscheint hier mit ihrer Rechnung.',
-    fr: 'Aucune facture pour le moment. Chaque paiement d’un forfait ou de crédits apparaît ici avec sa facture.',
-    es: 'Todavía no hay facturas. Cada pago de un plan o de créditos aparece aquí con su factura.',
-    ja: '請求書はまだありません。プランまたはクレジットのお支払いは、請求書とともにここに表示されます。',
-    'zh-CN': '暂无发票。套餐或积分的每笔付款及其发票会显示在这里。',
-  },
-  invoice: { en: 'Invoice', de: 'Rechnung', fr: 'Facture', es: 'Factura', ja: '請求書', 'zh-CN': '发票' },
-  tax: {
-    en: '{amount} tax',
-    de: '{amount} Steuern',
-    fr: '{amount} de taxes',
-    es: '{amount} de impuestos',
-    ja: '税{amount}',
-    'zh-CN': '税费 {amount}',
-  },
-  open: { en: 'Open', de: 'Öffnen', fr: 'Ouvrir', es: 'Abrir', ja: '開く', 'zh-CN': '打开' },
-  openInvoice: {
-    en: 'Open the invoice',
-    de: 'Rechnung öffnen',
-    fr: 'Ouvrir la facture',
-    es: 'Abrir la factura',
-    ja: '請求書を開く',
-    'zh-CN': '打开发票',
-  },
-  invoiceNumber: {
-    en: 'Invoice {number}',
-    de: 'Rechnung {number}',
-    fr: 'Facture {number}',
-    es: 'Factura {number}',
-    ja: '請求書{number}',
-    'zh-CN': '发票 {number}',
-  },
-  none: { en: 'None', de: 'Keine', fr: 'Aucune', es: 'Ninguna', ja: 'なし', 'zh-CN': '无' },
-  beingIssued: {
-    en: 'Being issued',
-    de: 'Wird ausgestellt',
-    fr: 'En cours d’émission',
-    es: 'En emisión',
-    ja: '発行中',
-    'zh-CN': '正在开具',
-  },
 });
 
 /** Page that is shown until a payment is confirmed. */
@@ -446,12 +331,12 @@ export const PENDING = defineTexts({
 /** Trouble with payments and credits that every page of the account area shows. */
 export const NOTICES = defineTexts({
   paymentFailed: {
-    en: 'Your last payment failed. You can create generations until {time} (UTC).',
-    de: 'Ihre letzte Zahlung ist fehlgeschlagen. Sie können bis {time} (UTC) Generierungen erstellen.',
-    fr: 'Votre dernier paiement a échoué. Vous pouvez créer des générations jusqu’au {time} (UTC).',
-    es: 'Su último pago ha fallado. Puede crear generaciones hasta el {time} (UTC).',
-    ja: '前回の支払いに失敗しました。{time}（UTC）まで生成を作成できます。',
-    'zh-CN': '您上次付款失败。在 {time} (UTC) 之前您仍可创建生成。',
+    en: 'Your last payment failed. You can create generations until <time></time> (UTC).',
+    de: 'Ihre letzte Zahlung ist fehlgeschlagen. Sie können bis <time></time> (UTC) Generierungen erstellen.',
+    fr: 'Votre dernier paiement a échoué. Vous pouvez créer des générations jusqu’au <time></time> (UTC).',
+    es: 'Su último pago ha fallado. Puede crear generaciones hasta el <time></time> (UTC).',
+    ja: '前回の支払いに失敗しました。<time></time>（UTC）まで生成を作成できます。',
+    'zh-CN': '您上次付款失败。在 <time></time> (UTC) 之前您仍可创建生成。',
   },
   updateMethod: {
     en: 'Update the payment method',

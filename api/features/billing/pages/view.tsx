@@ -5,8 +5,7 @@ import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { getAutoTopupSettings } from '../../../../shared/domain/billing/autoTopupSettings.ts';
 import { getBillingStatus } from '../../../../shared/domain/billing/billingStatus.ts';
 import { type BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
-import { listRecentInvoices } from '../../../../shared/domain/billing/invoices.ts';
-import { listRecentTopups } from '../../../../shared/domain/billing/topups.ts';
+import { listPayments } from '../../../../shared/domain/billing/payments.ts';
 import { config } from '../../../../shared/lib/config.ts';
 import { processor } from '../../../../shared/gateways/payments/index.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../../shared/spec/limits.ts';
@@ -15,6 +14,7 @@ import { topupCredits } from '../../../../shared/spec/topupCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { parsePage } from '../../../pipeline/lists.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TextField } from '../../../web/components/fields.tsx';
 import { getRejectedForm } from '../../../web/rejectedForm.ts';
@@ -26,10 +26,9 @@ import { t as shared } from '../../../web/texts.ts';
 import { t as pages } from '../../texts.ts';
 import { AutoTopupSection } from './autoTopup.tsx';
 import { describeSubscription } from './describeSubscription.ts';
-import { InvoicesSection } from './invoices.tsx';
+import { PaymentsSection } from './payments.tsx';
 import { PlanFeatures } from './planFeatures.tsx';
 import { OUTCOME_TEXTS, PLANS, t, TOPUP } from './texts.ts';
-import { TopupHistory } from './topupHistory.tsx';
 
 export const BILLING_PATH = '/account/billing/';
 /** Value of the choice that uses the amount field. */
@@ -50,12 +49,12 @@ export type BillingOutcome = keyof typeof OUTCOMES;
 /** Renders plans, top-ups and payments with their current data. */
 export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
-  const [account, billing, settings, topups, invoices] = await Promise.all([
+  const page = flash.problem === undefined ? parsePage(ctx) : 1;
+  const [account, billing, settings, payments] = await Promise.all([
     getAccount(accountId),
     getBillingStatus(accountId),
     getAutoTopupSettings(accountId),
-    listRecentTopups(accountId),
-    listRecentInvoices(accountId),
+    listPayments(accountId, page),
   ]);
   const csrfToken = createCsrfToken(ctx);
   const children = (
@@ -65,13 +64,12 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
         <TopupSection account={account} plan={billing.plan} csrfToken={csrfToken} />
         <div>
           <SubscriptionSection billing={billing} csrfToken={csrfToken} />
+          <AutoTopupSection settings={settings} billing={billing} csrfToken={csrfToken} />
           <GiftCodeSection csrfToken={csrfToken} />
         </div>
       </div>
-      <AutoTopupSection settings={settings} billing={billing} csrfToken={csrfToken} />
       {billing.plan === null ? null : <PlansSection current={billing.plan} csrfToken={csrfToken} />}
-      <TopupHistory topups={topups} />
-      <InvoicesSection invoices={invoices} />
+      <PaymentsSection payments={payments} path={BILLING_PATH} />
     </>
   );
   await sendAccountAreaPage(
@@ -141,7 +139,6 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
         ) : null}
       </h3>
       <PlanPrice plan={plan} />
-      <p>{describePurchase(plan.monthlyCredits)}</p>
       <PlanFeatures plan={plan} />
       {isCurrent ? null : (
         <Form action="/account/plan/" token={csrfToken}>

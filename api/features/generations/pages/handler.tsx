@@ -2,14 +2,15 @@ import { loadReleasedModels } from '../../../../shared/domain/catalog/knownModel
 import { cancelGeneration } from '../../../../shared/domain/generations/cancel.ts';
 import { deleteGeneration } from '../../../../shared/domain/generations/delete.ts';
 import { listGenerations } from '../../../../shared/domain/generations/list.ts';
+import { findMetadataFilters } from '../../../../shared/domain/generations/metadata.ts';
 import { readGeneration } from '../../../../shared/domain/generations/read.ts';
 import { readGenerationContext } from '../../../../shared/domain/generations/readContext.ts';
 import { FAILURE_MESSAGES } from '../../../../shared/gateways/upstreams/index.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { buildGenerationQuery, parseGenerationFilter } from '../listFilters.ts';
-import { parsePage } from '../../../pipeline/lists.ts';
-import { dropEmptyFields, parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { parseGenerationFilter } from '../listFilters.ts';
+import { parsePage, readPageFilters } from '../../../pipeline/lists.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { findShownAccount } from '../../../web/components/testData.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
@@ -27,11 +28,12 @@ const withLibraryErrors = showErrorsOn(async (ctx, flash, status) => {
 /** Shows one page of the account's generations, filtered by the form above them; with `?mode=test`, of its test keys. */
 export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
   const shown = await findShownAccount(ctx);
-  const parameters = dropEmptyFields(ctx.query);
+  const metadata = findMetadataFilters(ctx.query).map(([name]) => name);
+  const { parameters, query } = readPageFilters(ctx, ['status', 'kind', 'model', ...metadata]);
   await loadReleasedModels();
   const filter = parseGenerationFilter(parameters);
   const list = await listGenerations(shown.accountId, parsePage(ctx), filter);
-  await sendLibraryPage(ctx, { shown, list, query: buildGenerationQuery(parameters) });
+  await sendLibraryPage(ctx, { shown, list, query });
 });
 
 /** Shows one generation. As a read of the API, it refreshes one that is in progress. */

@@ -2,9 +2,9 @@ import type { VNode } from 'preact';
 import type { ListedApproval } from '../../../../shared/domain/staff/approvals.ts';
 import { type Context, requireCaller } from '../../../context.ts';
 import { formatChange } from '../../../web/components/formatAmount.ts';
-import { formatShortDateTime } from '../../../web/components/formatTime.ts';
 import { mayUse } from '../../../web/components/areaPage.tsx';
 import { Table } from '../../../web/components/table.tsx';
+import { Time } from '../../../web/components/time.tsx';
 import { getAccountPath } from './actions/accountActions.tsx';
 
 /** Adjustments that wait for a second member, with links for those who may decide. */
@@ -24,7 +24,7 @@ export function ApprovalTable({ approvals, ctx }: { approvals: ListedApproval[];
           formatChange(approval.credits),
           approval.reason,
           requester.email,
-          formatShortDateTime(approval.requested_at),
+          <Time at={approval.requested_at} />,
           mayDecide(listed) ? (
             <div class="buttons">
               {(['Approve', 'Reject'] as const).map((label) => (

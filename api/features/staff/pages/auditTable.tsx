@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import type { AuditLogItem } from '../../../../shared/domain/audit/auditLog.ts';
-import { formatShortDateTime } from '../../../web/components/formatTime.ts';
 import { getAccountPath } from './actions/accountActions.tsx';
 import { Table } from '../../../web/components/table.tsx';
+import { Time } from '../../../web/components/time.tsx';
 
 /** Audit entries, newest first. */
 export function AuditTable({ items }: { items: AuditLogItem[] }): VNode {
@@ -13,7 +13,7 @@ export function AuditTable({ items }: { items: AuditLogItem[] }): VNode {
       empty="No entries."
       rows={items.map(({ entry, actor, account }) => [
         <>
-          {formatShortDateTime(entry.created_at)}
+          <Time at={entry.created_at} />
           <div class="quiet small">{entry.request_id}</div>
         </>,
         <>

@@ -13,8 +13,8 @@ import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { mayUse, type Outcomes, type PageProblem, sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { Time } from '../../../web/components/time.tsx';
 import { describeStatus } from './account/history.tsx';
 import { Actions } from './account/profile.tsx';
 import { ACCOUNTS_PATH } from './accountSearch.tsx';
@@ -115,7 +115,7 @@ function listActions({
   return status === 'succeeded' && refundedAt === null && !isTest ? [['refund/', 'Refund', 'refundGenerations']] : [];
 }
 
-const formatOptional = (time: Date | null) => (time === null ? 'never' : formatDateTime(time));
+const describeOptional = (time: Date | null) => (time === null ? 'never' : <Time at={time} />);
 
 function GenerationFacts({ generation }: { generation: StaffGeneration }): VNode {
   return (
@@ -131,13 +131,13 @@ function GenerationFacts({ generation }: { generation: StaffGeneration }): VNode
         ['Upstream', `${generation.upstream ?? 'none'} ${generation.upstream_model ?? ''}`.trim()],
         ['Provider cost (cents)', generation.provider_cost_cents ?? 'unknown'],
         ['Unconfirmed submits', generation.unconfirmed_submits],
-        ['Created', formatDateTime(generation.created_at)],
-        ['Last poll', formatOptional(generation.polled_at)],
-        ['Next attempt', generation.status === 'queued' ? formatDateTime(generation.next_attempt_at) : 'none'],
-        ['Deadline', formatDateTime(generation.deadline_at)],
-        ['Ended', formatOptional(generation.completed_at)],
-        ['Refunded by staff', formatOptional(generation.refunded_at)],
-        ['Deleted by the owner', formatOptional(generation.deleted_at)],
+        ['Created', <Time at={generation.created_at} />],
+        ['Last poll', describeOptional(generation.polled_at)],
+        ['Next attempt', generation.status === 'queued' ? <Time at={generation.next_attempt_at} /> : 'none'],
+        ['Deadline', <Time at={generation.deadline_at} />],
+        ['Ended', describeOptional(generation.completed_at)],
+        ['Refunded by staff', describeOptional(generation.refunded_at)],
+        ['Deleted by the owner', describeOptional(generation.deleted_at)],
       ]}
     />
   );

@@ -7,6 +7,7 @@ import type { Context } from '../../../context.ts';
 import { mayUse, sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { BarChart, HorizontalBarChart } from '../../../web/components/charts.tsx';
 import { Table } from '../../../web/components/table.tsx';
+import { Time } from '../../../web/components/time.tsx';
 import type { ListedApproval } from '../../../../shared/domain/staff/approvals.ts';
 import { ApprovalTable } from './approvalTable.tsx';
 import { TASKS_PATH } from './actions/taskActions.tsx';
@@ -37,7 +38,7 @@ export async function sendStaffPage(
     <>
       <p class="quiet">
         Totals cover the last 30 days in UTC, including today, unless a card states otherwise. Updated{' '}
-        {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')} UTC.{' '}
+        <Time at={metrics.generatedAt} hasSeconds /> UTC.{' '}
         {mayUse(ctx, 'manageQueues') ? <a href={QUEUE_BOARD_PATH}>Queues and jobs</a> : null}
       </p>
       {approvals.length > 0 && (

@@ -270,7 +270,7 @@ export const LEDGER = defineTexts({
 /** Types of ledger entries. The English ones are the words of docs/credits.md and of the CSV file. */
 export const ENTRY_TYPES = defineTexts({
   grant: { en: 'Grant', de: 'Gutschrift', fr: 'Attribution', es: 'Asignación', ja: '付与', 'zh-CN': '发放' },
-  burn: { en: 'Burn', de: 'Verbrauch', fr: 'Consommation', es: 'Consumo', ja: '消費', 'zh-CN': '消耗' },
+  burn: { en: 'Used', de: 'Verbrauch', fr: 'Consommation', es: 'Consumo', ja: '消費', 'zh-CN': '消耗' },
   refund: { en: 'Refund', de: 'Erstattung', fr: 'Remboursement', es: 'Reembolso', ja: '返還', 'zh-CN': '退还' },
   rollover: { en: 'Rollover', de: 'Übertrag', fr: 'Report', es: 'Traspaso', ja: '繰り越し', 'zh-CN': '结转' },
   expiry: { en: 'Expiry', de: 'Verfall', fr: 'Expiration', es: 'Caducidad', ja: '失効', 'zh-CN': '过期' },

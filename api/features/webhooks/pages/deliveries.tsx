@@ -73,7 +73,7 @@ export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses =
   return (
     <>
       {list.totalItems === 0 && query === '' ? null : (
-        <FilterForm path={path} choices={listFilters()} hasTimes={false} parameters={{ status, type }} />
+        <FilterForm path={path} choices={listFilters()} hasDays={false} parameters={{ status, type }} />
       )}
       <section class="card" aria-labelledby="deliveries">
         <h2 id="deliveries">{t.deliveries()}</h2>

@@ -65,7 +65,7 @@ export const DELIVERIES = defineTexts({
   enableToSend: {
     en: 'To send it again, enable the endpoint.',
     de: 'Um es erneut zu senden, aktivieren Sie den Endpunkt.',
-    fr: 'Pour le renvoyer, activez le point de terminaison.',
+    fr: 'Pour le renvoyer, activez l’endpoint.',
     es: 'Para enviarlo de nuevo, active el endpoint.',
     ja: '再送信するには、エンドポイントを有効にしてください。',
     'zh-CN': '要重新发送，请先启用端点。',
@@ -278,7 +278,7 @@ export const ERRORS = defineTexts({
   endpoint_disabled: {
     en: 'The endpoint was disabled',
     de: 'Der Endpunkt wurde deaktiviert',
-    fr: 'Le point de terminaison a été désactivé',
+    fr: 'L’endpoint a été désactivé',
     es: 'El endpoint se desactivó',
     ja: 'エンドポイントが無効になりました',
     'zh-CN': '端点已停用',

@@ -1,6 +1,6 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import { truncateText } from '../../generations/pages/generationParts.tsx';
 import { DISABLED_REASONS, ENDPOINT } from './endpointTexts.ts';
 import { t } from './texts.ts';
@@ -26,11 +26,11 @@ export function EndpointTag({ endpoint }: { endpoint: WebhookEndpoint }): VNode 
 }
 
 /** Describes why an endpoint receives nothing, and what to do. Null if nothing is wrong. */
-export function describeProblem({ disabled_at, disabled_reason, failing_since }: WebhookEndpoint): string | null {
+export function describeProblem({ disabled_at, disabled_reason, failing_since }: WebhookEndpoint): ComponentChildren {
   if (disabled_at !== null && disabled_reason !== null)
-    return DISABLED_REASONS[disabled_reason]({ time: formatDateTime(disabled_at) });
+    return DISABLED_REASONS[disabled_reason]({ time: () => <Time at={disabled_at} /> });
   if (failing_since === null) return null;
-  return ENDPOINT.failingSince({ time: formatDateTime(failing_since) });
+  return ENDPOINT.failingSince({ time: () => <Time at={failing_since} /> });
 }
 
 /** Describes the types of events that an endpoint receives. */

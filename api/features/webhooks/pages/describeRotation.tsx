@@ -1,5 +1,5 @@
 import { now } from '../../../../shared/lib/clock.ts';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import { ENDPOINT as t } from './endpointTexts.ts';
 
 /**
@@ -12,7 +12,7 @@ export function describeRotation(question: string, path: string, previousUntil: 
     <>
       <p>{t.rotateEffect()}</p>
       {previousUntil === null || previousUntil <= now() ? null : (
-        <p>{t.rotatedBefore({ time: formatDateTime(previousUntil) })}</p>
+        <p>{t.rotatedBefore({ time: () => <Time at={previousUntil} /> })}</p>
       )}
     </>
   );

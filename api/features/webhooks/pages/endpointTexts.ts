@@ -5,7 +5,7 @@ export const ENDPOINT = defineTexts({
   endpoint: {
     en: 'Endpoint',
     de: 'Endpunkt',
-    fr: 'Point de terminaison',
+    fr: 'Endpoint',
     es: 'Endpoint',
     ja: 'エンドポイント',
     'zh-CN': '端点',
@@ -14,12 +14,12 @@ export const ENDPOINT = defineTexts({
   disabled: { en: 'Disabled', de: 'Deaktiviert', fr: 'Désactivé', es: 'Desactivado', ja: '無効', 'zh-CN': '已停用' },
   failing: { en: 'Failing', de: 'Fehlerhaft', fr: 'En échec', es: 'Con fallos', ja: '失敗中', 'zh-CN': '失败中' },
   failingSince: {
-    en: 'All attempts since {time} (UTC) have failed. Deliveries are retried one at a time. After five days without a success the endpoint is disabled.',
-    de: 'Alle Versuche seit {time} (UTC) sind fehlgeschlagen. Zustellungen werden einzeln wiederholt. Nach fünf Tagen ohne Erfolg wird der Endpunkt deaktiviert.',
-    fr: 'Toutes les tentatives depuis le {time} (UTC) ont échoué. Les livraisons sont retentées une à une. Après cinq jours sans succès, le point de terminaison est désactivé.',
-    es: 'Todos los intentos desde el {time} (UTC) han fallado. Las entregas se reintentan de una en una. Tras cinco días sin éxito, el endpoint se desactiva.',
-    ja: '{time}（UTC）以降のすべての試行が失敗しています。配信は1件ずつ再試行されます。5日間成功しない場合、エンドポイントは無効になります。',
-    'zh-CN': '自 {time} (UTC) 起，所有尝试均失败。投递会逐个重试。连续五天没有成功时，端点将被停用。',
+    en: 'All attempts since <time></time> (UTC) have failed. Deliveries are retried one at a time. After five days without a success the endpoint is disabled.',
+    de: 'Alle Versuche seit <time></time> (UTC) sind fehlgeschlagen. Zustellungen werden einzeln wiederholt. Nach fünf Tagen ohne Erfolg wird der Endpunkt deaktiviert.',
+    fr: 'Toutes les tentatives depuis le <time></time> (UTC) ont échoué. Les livraisons sont retentées une à une. Après cinq jours sans succès, l’endpoint est désactivé.',
+    es: 'Todos los intentos desde el <time></time> (UTC) han fallado. Las entregas se reintentan de una en una. Tras cinco días sin éxito, el endpoint se desactiva.',
+    ja: '<time></time>（UTC）以降のすべての試行が失敗しています。配信は1件ずつ再試行されます。5日間成功しない場合、エンドポイントは無効になります。',
+    'zh-CN': '自 <time></time> (UTC) 起，所有尝试均失败。投递会逐个重试。连续五天没有成功时，端点将被停用。',
   },
   settings: {
     en: 'Settings',
@@ -50,7 +50,7 @@ export const ENDPOINT = defineTexts({
   wasSavedSentence: {
     en: 'The endpoint is saved.',
     de: 'Der Endpunkt wurde gespeichert.',
-    fr: 'Le point de terminaison a été enregistré.',
+    fr: 'L’endpoint a été enregistré.',
     es: 'Se ha guardado el endpoint.',
     ja: 'エンドポイントを保存しました。',
     'zh-CN': '端点已保存。',
@@ -66,7 +66,7 @@ export const ENDPOINT = defineTexts({
   wasEnabledSentence: {
     en: 'The endpoint is enabled. It receives the events from now on.',
     de: 'Der Endpunkt ist aktiviert. Er erhält die Ereignisse ab jetzt.',
-    fr: 'Le point de terminaison est activé. Il reçoit désormais les événements.',
+    fr: 'L’endpoint est activé. Il reçoit désormais les événements.',
     es: 'El endpoint está activado. Recibe los eventos a partir de ahora.',
     ja: 'エンドポイントを有効にしました。今後のイベントを受信します。',
     'zh-CN': '端点已启用，从现在起接收事件。',
@@ -82,7 +82,7 @@ export const ENDPOINT = defineTexts({
   wasDisabledSentence: {
     en: 'The endpoint is disabled. Pending deliveries have failed; send them again once you have enabled it.',
     de: 'Der Endpunkt ist deaktiviert. Ausstehende Zustellungen sind fehlgeschlagen; senden Sie sie erneut, sobald Sie ihn wieder aktiviert haben.',
-    fr: 'Le point de terminaison est désactivé. Les livraisons en attente ont échoué ; renvoyez-les après l’avoir réactivé.',
+    fr: 'L’endpoint est désactivé. Les livraisons en attente ont échoué ; renvoyez-les après l’avoir réactivé.',
     es: 'El endpoint está desactivado. Las entregas pendientes han fallado; envíelas de nuevo cuando lo haya activado.',
     ja: 'エンドポイントを無効にしました。保留中の配信は失敗しました。有効にしてから再送信してください。',
     'zh-CN': '端点已停用。待处理的投递已失败；启用端点后可重新发送。',
@@ -106,7 +106,7 @@ export const ENDPOINT = defineTexts({
   deleteQuestion: {
     en: 'Delete the endpoint “{name}”?',
     de: 'Endpunkt „{name}“ löschen?',
-    fr: 'Supprimer le point de terminaison « {name} » ?',
+    fr: 'Supprimer l’endpoint « {name} » ?',
     es: '¿Eliminar el endpoint «{name}»?',
     ja: 'エンドポイント「{name}」を削除しますか?',
     'zh-CN': '要删除端点“{name}”吗？',
@@ -194,12 +194,13 @@ export const ENDPOINT = defineTexts({
       '从现在起，所有消息都使用新的签名密钥和新的公钥签名。旧密钥还会同时签名 24 小时：请在此之前替换接收端的签名密钥。',
   },
   rotatedBefore: {
-    en: 'The secret was already rotated within the last 24 hours. The one before that rotation, which would sign until {time} (UTC), stops signing at once.',
-    de: 'Das Secret wurde in den letzten 24 Stunden bereits rotiert. Das vorherige, das noch bis {time} (UTC) signieren würde, signiert ab sofort nicht mehr.',
-    fr: 'Le secret a déjà été renouvelé au cours des dernières 24 heures. Le précédent, qui devait signer jusqu’au {time} (UTC), cesse immédiatement de signer.',
-    es: 'El secreto ya se ha rotado en las últimas 24 horas. El anterior a esa rotación, que firmaría hasta el {time} (UTC), deja de firmar de inmediato.',
-    ja: 'シークレットは過去24時間以内にすでに更新されています。その更新前のシークレットは{time}（UTC）まで署名する予定でしたが、ただちに署名を停止します。',
-    'zh-CN': '签名密钥在最近 24 小时内已轮换过。上一次轮换之前的密钥原本可签名至 {time} (UTC)，现在将立即停止签名。',
+    en: 'The secret was already rotated within the last 24 hours. The one before that rotation, which would sign until <time></time> (UTC), stops signing at once.',
+    de: 'Das Secret wurde in den letzten 24 Stunden bereits rotiert. Das vorherige, das noch bis <time></time> (UTC) signieren würde, signiert ab sofort nicht mehr.',
+    fr: 'Le secret a déjà été renouvelé au cours des dernières 24 heures. Le précédent, qui devait signer jusqu’au <time></time> (UTC), cesse immédiatement de signer.',
+    es: 'El secreto ya se ha rotado en las últimas 24 horas. El anterior a esa rotación, que firmaría hasta el <time></time> (UTC), deja de firmar de inmediato.',
+    ja: 'シークレットは過去24時間以内にすでに更新されています。その更新前のシークレットは<time></time>（UTC）まで署名する予定でしたが、ただちに署名を停止します。',
+    'zh-CN':
+      '签名密钥在最近 24 小时内已轮换过。上一次轮换之前的密钥原本可签名至 <time></time> (UTC)，现在将立即停止签名。',
   },
   secretRotated: {
     en: 'Secret rotated',
@@ -250,41 +251,42 @@ export const ENDPOINT = defineTexts({
     'zh-CN': '用于验证 <code>v1a</code> 版本的签名。它不是机密信息。',
   },
   previousKeys: {
-    en: 'The previous secret and public key sign as well until {time} (UTC).',
-    de: 'Das vorherige Secret und der vorherige öffentliche Schlüssel signieren noch bis {time} (UTC) mit.',
-    fr: 'Le secret et la clé publique précédents signent également jusqu’au {time} (UTC).',
-    es: 'El secreto y la clave pública anteriores también firman hasta el {time} (UTC).',
-    ja: '以前のシークレットと公開鍵も{time}（UTC）まで署名します。',
-    'zh-CN': '之前的签名密钥和公钥在 {time} (UTC) 之前也会签名。',
+    en: 'The previous secret and public key sign as well until <time></time> (UTC).',
+    de: 'Das vorherige Secret und der vorherige öffentliche Schlüssel signieren noch bis <time></time> (UTC) mit.',
+    fr: 'Le secret et la clé publique précédents signent également jusqu’au <time></time> (UTC).',
+    es: 'El secreto y la clave pública anteriores también firman hasta el <time></time> (UTC).',
+    ja: '以前のシークレットと公開鍵も<time></time>（UTC）まで署名します。',
+    'zh-CN': '之前的签名密钥和公钥在 <time></time> (UTC) 之前也会签名。',
   },
 });
 
 /** Reasons for which an endpoint is disabled, and what to do. */
 export const DISABLED_REASONS = defineTexts({
   owner: {
-    en: 'You disabled this endpoint, or support did when it revoked all access to the account. It receives no events until you enable it. Disabled on {time} (UTC).',
-    de: 'Sie haben diesen Endpunkt deaktiviert, oder der Support hat es getan, als er alle Zugriffe auf das Konto widerrufen hat. Er erhält keine Ereignisse, bis Sie ihn aktivieren. Deaktiviert am {time} (UTC).',
-    fr: 'Vous avez désactivé ce point de terminaison, ou l’assistance l’a fait en révoquant tous les accès au compte. Il ne reçoit aucun événement tant que vous ne l’activez pas. Désactivé le {time} (UTC).',
-    es: 'Usted desactivó este endpoint, o lo hizo el equipo de soporte al revocar todos los accesos a la cuenta. No recibe eventos hasta que lo active. Desactivado el {time} (UTC).',
-    ja: 'このエンドポイントは、お客様が、またはアカウントへのすべてのアクセスを取り消した際にサポートが無効にしました。有効にするまでイベントを受信しません。無効になった日時: {time}（UTC）。',
+    en: 'You disabled this endpoint, or support did when it revoked all access to the account. It receives no events until you enable it. Disabled on <time></time> (UTC).',
+    de: 'Sie haben diesen Endpunkt deaktiviert, oder der Support hat es getan, als er alle Zugriffe auf das Konto widerrufen hat. Er erhält keine Ereignisse, bis Sie ihn aktivieren. Deaktiviert am <time></time> (UTC).',
+    fr: 'Vous avez désactivé cet endpoint, ou l’assistance l’a fait en révoquant tous les accès au compte. Il ne reçoit aucun événement tant que vous ne l’activez pas. Désactivé le <time></time> (UTC).',
+    es: 'Usted desactivó este endpoint, o lo hizo el equipo de soporte al revocar todos los accesos a la cuenta. No recibe eventos hasta que lo active. Desactivado el <time></time> (UTC).',
+    ja: 'このエンドポイントは、お客様が、またはアカウントへのすべてのアクセスを取り消した際にサポートが無効にしました。有効にするまでイベントを受信しません。無効になった日時: <time></time>（UTC）。',
     'zh-CN':
-      '此端点由您停用，或由支持人员在撤销账户的所有访问权限时停用。启用之前不会接收事件。停用时间：{time} (UTC)。',
+      '此端点由您停用，或由支持团队在撤销账户的所有访问权限时停用。启用之前不会接收事件。停用时间：<time></time> (UTC)。',
   },
   gone: {
-    en: 'Your server responded with 410 (Gone), which disables an endpoint. Correct the address or the server, then enable the endpoint. Disabled on {time} (UTC).',
-    de: 'Ihr Server hat mit 410 (Gone) geantwortet; das deaktiviert einen Endpunkt. Korrigieren Sie die Adresse oder den Server und aktivieren Sie dann den Endpunkt. Deaktiviert am {time} (UTC).',
-    fr: 'Votre serveur a répondu par 410 (Gone), ce qui désactive un point de terminaison. Corrigez l’adresse ou le serveur, puis activez le point de terminaison. Désactivé le {time} (UTC).',
-    es: 'Su servidor respondió con 410 (Gone), lo que desactiva un endpoint. Corrija la dirección o el servidor y después active el endpoint. Desactivado el {time} (UTC).',
-    ja: 'サーバーが410（Gone）を返したため、エンドポイントが無効になりました。アドレスまたはサーバーを修正してから、エンドポイントを有効にしてください。無効になった日時: {time}（UTC）。',
-    'zh-CN': '您的服务器返回了 410 (Gone)，端点因此停用。请更正地址或服务器，然后启用端点。停用时间：{time} (UTC)。',
+    en: 'Your server responded with 410 (Gone), which disables an endpoint. Correct the address or the server, then enable the endpoint. Disabled on <time></time> (UTC).',
+    de: 'Ihr Server hat mit 410 (Gone) geantwortet; das deaktiviert einen Endpunkt. Korrigieren Sie die Adresse oder den Server und aktivieren Sie dann den Endpunkt. Deaktiviert am <time></time> (UTC).',
+    fr: 'Votre serveur a répondu par 410 (Gone), ce qui désactive un endpoint. Corrigez l’adresse ou le serveur, puis activez l’endpoint. Désactivé le <time></time> (UTC).',
+    es: 'Su servidor respondió con 410 (Gone), lo que desactiva un endpoint. Corrija la dirección o el servidor y después active el endpoint. Desactivado el <time></time> (UTC).',
+    ja: 'サーバーが410（Gone）を返したため、エンドポイントが無効になりました。アドレスまたはサーバーを修正してから、エンドポイントを有効にしてください。無効になった日時: <time></time>（UTC）。',
+    'zh-CN':
+      '您的服务器返回了 410 (Gone)，端点因此停用。请更正地址或服务器，然后启用端点。停用时间：<time></time> (UTC)。',
   },
   failing: {
-    en: 'All deliveries of five days failed. Repair your server, enable the endpoint, and send again what it missed, from the list of deliveries. Disabled on {time} (UTC).',
-    de: 'Fünf Tage lang sind alle Zustellungen fehlgeschlagen. Beheben Sie den Fehler auf Ihrem Server, aktivieren Sie den Endpunkt und senden Sie aus der Liste der Zustellungen erneut, was ihm fehlt. Deaktiviert am {time} (UTC).',
-    fr: 'Toutes les livraisons ont échoué pendant cinq jours. Réparez votre serveur, activez le point de terminaison et renvoyez ce qu’il a manqué depuis la liste des livraisons. Désactivé le {time} (UTC).',
-    es: 'Todas las entregas de cinco días han fallado. Repare su servidor, active el endpoint y envíe de nuevo lo que no recibió desde la lista de entregas. Desactivado el {time} (UTC).',
-    ja: '5日間すべての配信が失敗しました。サーバーを修復し、エンドポイントを有効にして、受信できなかったものを配信の一覧から再送信してください。無効になった日時: {time}（UTC）。',
+    en: 'All deliveries of five days failed. Repair your server, enable the endpoint, and send again what it missed, from the list of deliveries. Disabled on <time></time> (UTC).',
+    de: 'Fünf Tage lang sind alle Zustellungen fehlgeschlagen. Beheben Sie den Fehler auf Ihrem Server, aktivieren Sie den Endpunkt und senden Sie aus der Liste der Zustellungen erneut, was ihm fehlt. Deaktiviert am <time></time> (UTC).',
+    fr: 'Toutes les livraisons ont échoué pendant cinq jours. Réparez votre serveur, activez l’endpoint et renvoyez ce qu’il a manqué depuis la liste des livraisons. Désactivé le <time></time> (UTC).',
+    es: 'Todas las entregas de cinco días han fallado. Repare su servidor, active el endpoint y envíe de nuevo lo que no recibió desde la lista de entregas. Desactivado el <time></time> (UTC).',
+    ja: '5日間すべての配信が失敗しました。サーバーを修復し、エンドポイントを有効にして、受信できなかったものを配信の一覧から再送信してください。無効になった日時: <time></time>（UTC）。',
     'zh-CN':
-      '连续五天的所有投递均失败。请修复服务器，启用端点，并从投递记录中重新发送错过的内容。停用时间：{time} (UTC)。',
+      '连续五天的所有投递均失败。请修复服务器，启用端点，并从投递记录中重新发送错过的内容。停用时间：<time></time> (UTC)。',
   },
 });

@@ -3,7 +3,7 @@ import { now } from '../../../../shared/lib/clock.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import { ENDPOINT as t } from './endpointTexts.ts';
 
 interface NewSecretNoticeProps {
@@ -38,5 +38,5 @@ export function PublicKey({ text }: { text: string }): VNode {
 /** Note after a rotation, while the previous keys sign as well. */
 export function PreviousKeysNote({ endpoint: { previous_until } }: { endpoint: WebhookEndpoint }): VNode | null {
   if (previous_until === null || previous_until <= now()) return null;
-  return <p>{t.previousKeys({ time: formatDateTime(previous_until) })}</p>;
+  return <p>{t.previousKeys({ time: () => <Time at={previous_until} /> })}</p>;
 }

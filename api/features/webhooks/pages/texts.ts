@@ -4,7 +4,7 @@ export const t = defineTexts({
   endpoints: {
     en: 'Endpoints',
     de: 'Endpunkte',
-    fr: 'Points de terminaison',
+    fr: 'Endpoints',
     es: 'Endpoints',
     ja: 'エンドポイント',
     'zh-CN': '端点',
@@ -12,7 +12,7 @@ export const t = defineTexts({
   noEndpoints: {
     en: 'No endpoints yet. Add the address of your server below, and it receives a signed message when a generation ends or your credits run low. <link>API reference</link>',
     de: 'Noch keine Endpunkte. Fügen Sie unten die Adresse Ihres Servers hinzu. Er erhält dann eine signierte Nachricht, wenn eine Generierung endet oder Ihre Credits knapp werden. <link>API-Referenz</link>',
-    fr: 'Aucun point de terminaison pour l’instant. Ajoutez ci-dessous l’adresse de votre serveur : il recevra un message signé lorsqu’une génération se termine ou que vos crédits s’épuisent. <link>Référence de l’API</link>',
+    fr: 'Aucun endpoint pour l’instant. Ajoutez ci-dessous l’adresse de votre serveur : il recevra un message signé lorsqu’une génération se termine ou que vos crédits s’épuisent. <link>Référence de l’API</link>',
     es: 'Todavía no hay endpoints. Añada abajo la dirección de su servidor, que recibirá un mensaje firmado cuando termine una generación o queden pocos créditos. <link>Referencia de la API</link>',
     ja: 'エンドポイントはまだありません。下でサーバーのアドレスを追加すると、生成が終了したときやクレジットが少なくなったときに、署名付きメッセージが届きます。<link>APIリファレンス</link>',
     'zh-CN':
@@ -54,7 +54,7 @@ export const t = defineTexts({
   addEndpointHeading: {
     en: 'Add an endpoint',
     de: 'Endpunkt hinzufügen',
-    fr: 'Ajouter un point de terminaison',
+    fr: 'Ajouter un endpoint',
     es: 'Añadir un endpoint',
     ja: 'エンドポイントを追加',
     'zh-CN': '添加端点',
@@ -62,7 +62,7 @@ export const t = defineTexts({
   addEndpoint: {
     en: 'Add endpoint',
     de: 'Endpunkt hinzufügen',
-    fr: 'Ajouter le point de terminaison',
+    fr: 'Ajouter l’endpoint',
     es: 'Añadir endpoint',
     ja: 'エンドポイントを追加',
     'zh-CN': '添加端点',
@@ -70,7 +70,7 @@ export const t = defineTexts({
   tooManyEndpoints: {
     en: 'Your account has {max, number} endpoints, the maximum. Delete one to add another.',
     de: 'Ihr Konto hat die Höchstzahl von {max, number} Endpunkten. Löschen Sie einen, um einen anderen hinzuzufügen.',
-    fr: 'Votre compte a atteint le maximum de {max, number} points de terminaison. Supprimez-en un pour en ajouter un autre.',
+    fr: 'Votre compte a atteint le maximum de {max, number} endpoints. Supprimez-en un pour en ajouter un autre.',
     es: 'Su cuenta tiene {max, number} endpoints, el máximo. Elimine uno para añadir otro.',
     ja: 'アカウントのエンドポイントは上限の{max, number}件に達しています。追加するには、いずれかを削除してください。',
     'zh-CN': '您的账户已有 {max, number} 个端点，达到上限。请先删除一个再添加。',
@@ -78,7 +78,7 @@ export const t = defineTexts({
   url: {
     en: 'Endpoint URL',
     de: 'Endpunkt-URL',
-    fr: 'URL du point de terminaison',
+    fr: 'URL de l’endpoint',
     es: 'URL del endpoint',
     ja: 'エンドポイントURL',
     'zh-CN': '端点 URL',
@@ -134,7 +134,7 @@ export const t = defineTexts({
   singleGenerationsLead: {
     en: 'A generation that you create with <code>webhook_url</code> sends its end to that address, without an endpoint. These messages are signed with the default secret of your account.',
     de: 'Eine Generierung, die Sie mit <code>webhook_url</code> erstellen, meldet ihr Ende ohne Endpunkt an diese Adresse. Diese Nachrichten sind mit dem Standard-Secret Ihres Kontos signiert.',
-    fr: 'Une génération que vous créez avec <code>webhook_url</code> annonce sa fin à cette adresse, sans point de terminaison. Ces messages sont signés avec le secret par défaut de votre compte.',
+    fr: 'Une génération que vous créez avec <code>webhook_url</code> annonce sa fin à cette adresse, sans endpoint. Ces messages sont signés avec le secret par défaut de votre compte.',
     es: 'Una generación que cree con <code>webhook_url</code> notifica su fin a esa dirección, sin necesidad de un endpoint. Estos mensajes se firman con el secreto predeterminado de su cuenta.',
     ja: '<code>webhook_url</code>を指定して作成した生成は、エンドポイントなしで、終了をそのアドレスに通知します。これらのメッセージはアカウントのデフォルトシークレットで署名されます。',
     'zh-CN':
@@ -167,7 +167,7 @@ export const t = defineTexts({
   deletedSentence: {
     en: 'The endpoint and its deliveries are deleted.',
     de: 'Der Endpunkt und seine Zustellungen wurden gelöscht.',
-    fr: 'Le point de terminaison et ses livraisons ont été supprimés.',
+    fr: 'L’endpoint et ses livraisons ont été supprimés.',
     es: 'Se han eliminado el endpoint y sus entregas.',
     ja: 'エンドポイントとその配信を削除しました。',
     'zh-CN': '端点及其投递记录已删除。',
@@ -175,7 +175,7 @@ export const t = defineTexts({
   added: {
     en: 'Webhook endpoint added',
     de: 'Webhook-Endpunkt hinzugefügt',
-    fr: 'Point de terminaison de webhook ajouté',
+    fr: 'Endpoint de webhook ajouté',
     es: 'Endpoint de webhook añadido',
     ja: 'Webhookエンドポイントを追加しました',
     'zh-CN': 'Webhook 端点已添加',
@@ -183,7 +183,7 @@ export const t = defineTexts({
   addedSentence: {
     en: '<strong>Endpoint added.</strong> Copy its secret now. It will not be shown again.',
     de: '<strong>Der Endpunkt wurde hinzugefügt.</strong> Kopieren Sie sein Secret jetzt. Es wird nicht noch einmal angezeigt.',
-    fr: '<strong>Point de terminaison ajouté.</strong> Copiez son secret maintenant. Il ne sera plus affiché.',
+    fr: '<strong>Endpoint ajouté.</strong> Copiez son secret maintenant. Il ne sera plus affiché.',
     es: '<strong>Endpoint añadido.</strong> Copie ahora su secreto. No volverá a mostrarse.',
     ja: '<strong>エンドポイントを追加しました。</strong>シークレットを今すぐコピーしてください。再表示されません。',
     'zh-CN': '<strong>端点已添加。</strong>请立即复制其签名密钥。它不会再次显示。',
@@ -205,25 +205,25 @@ export const t = defineTexts({
     'zh-CN': '返回 Webhook',
   },
   failingSince: {
-    en: 'The webhook endpoint {name} has failed since {time} (UTC).',
-    de: 'Der Webhook-Endpunkt {name} schlägt seit {time} (UTC) fehl.',
-    fr: 'Le point de terminaison de webhook {name} est en échec depuis le {time} (UTC).',
-    es: 'El endpoint de webhook {name} falla desde el {time} (UTC).',
-    ja: 'Webhookエンドポイント{name}への配信が{time}（UTC）から失敗しています。',
-    'zh-CN': '自 {time} (UTC) 起，向 Webhook 端点 {name} 的投递一直失败。',
+    en: 'The webhook endpoint {name} has failed since <time></time> (UTC).',
+    de: 'Der Webhook-Endpunkt {name} schlägt seit <time></time> (UTC) fehl.',
+    fr: 'L’endpoint de webhook {name} est en échec depuis le <time></time> (UTC).',
+    es: 'El endpoint de webhook {name} falla desde el <time></time> (UTC).',
+    ja: 'Webhookエンドポイント{name}への配信が<time></time>（UTC）から失敗しています。',
+    'zh-CN': '自 <time></time> (UTC) 起，向 Webhook 端点 {name} 的投递一直失败。',
   },
   disabledOn: {
-    en: 'The webhook endpoint {name} failed, and was disabled on {time} (UTC).',
-    de: 'Der Webhook-Endpunkt {name} ist fehlgeschlagen und wurde am {time} (UTC) deaktiviert.',
-    fr: 'Le point de terminaison de webhook {name} a échoué et a été désactivé le {time} (UTC).',
-    es: 'El endpoint de webhook {name} falló y se desactivó el {time} (UTC).',
-    ja: 'Webhookエンドポイント{name}への配信が失敗したため、{time}（UTC）に無効になりました。',
-    'zh-CN': '向 Webhook 端点 {name} 的投递失败，该端点已于 {time} (UTC) 停用。',
+    en: 'The webhook endpoint {name} failed, and was disabled on <time></time> (UTC).',
+    de: 'Der Webhook-Endpunkt {name} ist fehlgeschlagen und wurde am <time></time> (UTC) deaktiviert.',
+    fr: 'L’endpoint de webhook {name} a échoué et a été désactivé le <time></time> (UTC).',
+    es: 'El endpoint de webhook {name} falló y se desactivó el <time></time> (UTC).',
+    ja: 'Webhookエンドポイント{name}への配信が失敗したため、<time></time>（UTC）に無効になりました。',
+    'zh-CN': '向 Webhook 端点 {name} 的投递失败，该端点已于 <time></time> (UTC) 停用。',
   },
   showEndpoint: {
     en: 'Show the endpoint',
     de: 'Endpunkt anzeigen',
-    fr: 'Afficher le point de terminaison',
+    fr: 'Afficher l’endpoint',
     es: 'Mostrar el endpoint',
     ja: 'エンドポイントを表示',
     'zh-CN': '查看端点',

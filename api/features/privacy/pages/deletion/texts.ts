@@ -47,7 +47,7 @@ export const t = defineTexts({
     de: '{count, plural, one {# laufende Generierung wird} other {# laufende Generierungen werden}} abgeschlossen oder bei einem Fehler erstattet. Auch die Dateien werden gelöscht.',
     fr: '{count, plural, one {# génération en cours est menée à terme, ou remboursée} other {# générations en cours sont menées à terme, ou remboursées}} en cas d’échec. Les fichiers sont également supprimés.',
     es: '{count, plural, one {# generación en curso se completa, o se reembolsa} other {# generaciones en curso se completan, o se reembolsan}} si falla. Los archivos también se eliminan.',
-    ja: '実行中の{count, plural, other {#}}件の生成は完了するか、失敗した場合は返金されます。ファイルも削除されます。',
+    ja: '進行中の{count, plural, other {#}}件の生成は完了するか、失敗した場合はクレジットが返還されます。ファイルも削除されます。',
     'zh-CN': '{count, plural, other {#}} 个进行中的生成会继续完成，失败时退还积分。其文件也会被删除。',
   },
   commissionsPaid: {
@@ -140,13 +140,13 @@ export const t = defineTexts({
     'zh-CN': '已申请删除。所有其他会话和凭据均已失效。',
   },
   erasedAfter: {
-    en: 'You requested the deletion on {date}. Your data is erased after <strong>{time} UTC</strong>. Until then nothing can be created or bought.',
-    de: 'Sie haben die Löschung am {date} beantragt. Ihre Daten werden nach dem <strong>{time} UTC</strong> endgültig gelöscht. Bis dahin kann nichts erstellt oder gekauft werden.',
-    fr: 'Vous avez demandé la suppression le {date}. Vos données sont effacées après le <strong>{time} UTC</strong>. D’ici là, rien ne peut être créé ni acheté.',
-    es: 'Solicitó la eliminación el {date}. Sus datos se borran después del <strong>{time} UTC</strong>. Hasta entonces no se puede crear ni comprar nada.',
-    ja: '{date}に削除を申請しました。データは<strong>{time} UTC</strong>以降に消去されます。それまでは作成や購入はできません。',
+    en: 'You requested the deletion on {date}. Your data is erased after <strong><time></time> UTC</strong>. Until then nothing can be created or bought.',
+    de: 'Sie haben die Löschung am {date} beantragt. Ihre Daten werden nach dem <strong><time></time> UTC</strong> endgültig gelöscht. Bis dahin kann nichts erstellt oder gekauft werden.',
+    fr: 'Vous avez demandé la suppression le {date}. Vos données sont effacées après le <strong><time></time> UTC</strong>. D’ici là, rien ne peut être créé ni acheté.',
+    es: 'Solicitó la eliminación el {date}. Sus datos se borran después del <strong><time></time> UTC</strong>. Hasta entonces no se puede crear ni comprar nada.',
+    ja: '{date}に削除を申請しました。データは<strong><time></time></strong>（UTC）以降に消去されます。それまでは作成や購入はできません。',
     'zh-CN':
-      '您于 {date} 申请了删除。您的数据将在 <strong>{time} UTC</strong> 之后清除。在此之前无法创建或购买任何内容。',
+      '您于 {date} 申请了删除。您的数据将在 <strong><time></time></strong> (UTC) 之后清除。在此之前无法创建或购买任何内容。',
   },
   undo: {
     en: 'Undo',

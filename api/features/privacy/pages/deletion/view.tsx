@@ -14,9 +14,10 @@ import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
-import { formatDate, formatDateTime } from '../../../../web/components/formatTime.ts';
+import { formatDate } from '../../../../web/components/formatTime.ts';
 import { sendPage } from '../../../../web/components/layout.tsx';
 import { SignInAgain } from '../../../../web/components/signInAgain.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
@@ -111,7 +112,9 @@ function sendRequestedPage(
         <h1>{heading}</h1>
         {canUndo ? (
           <>
-            <p>{t.erasedAfter({ date: formatDate(deletion.requestedAt), time: formatDateTime(deletion.eraseAt) })}</p>
+            <p>
+              {t.erasedAfter({ date: formatDate(deletion.requestedAt), time: () => <Time at={deletion.eraseAt} /> })}
+            </p>
             <Form action={`${DELETION_PATH}undo/`} token={csrfToken}>
               <button type="submit" class="main wide">
                 {t.undo()}

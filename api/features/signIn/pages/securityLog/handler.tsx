@@ -6,8 +6,8 @@ import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Table } from '../../../../web/components/table.tsx';
-import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
 import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
+import { Time } from '../../../../web/components/time.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
 import { t as settings } from '../settings/texts.ts';
@@ -29,7 +29,7 @@ export async function showSecurityLogPage(ctx: Context): Promise<void> {
           columns={[t.time(), t.event(), t.program(), t.network()]}
           empty={t.empty()}
           rows={items.map((item) => [
-            formatShortDateTime(item.created_at),
+            <Time at={item.created_at} />,
             describeEvent(item),
             item.network === '' ? t.service() : describeBrowser(item.user_agent),
             item.network,

@@ -1,12 +1,13 @@
 import type { VNode } from 'preact';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
-import { formatShortDateTime, formatRelativeTime } from '../../../../web/components/formatTime.ts';
+import { formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { describeKeyOptions } from '../../../../web/components/keyOptions.ts';
 import { describeLimitUse } from '../../../../web/components/spendingLimit.tsx';
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import type { SpendingLimitState } from '../../../../../shared/presenters/spendingLimit.ts';
 import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Facts, Parts, Section } from '../sections.tsx';
 import { Actions, type SectionProps } from './profile.tsx';
@@ -38,7 +39,7 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
         <code>{key.prefix}…</code>,
         key.test_account_id === null ? key.name : `${key.name} (test)`,
         describeKeyOptions(key, keyLimits.get(key.uuid) ?? null),
-        formatShortDateTime(key.created_at),
+        <Time at={key.created_at} />,
         formatUse(key.last_used_at),
         mayRevoke ? (
           <a
@@ -60,7 +61,7 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
       columns={['Browser', 'Signed in', 'Last used']}
       rows={sessions.map((session) => [
         describeBrowser(session.userAgent),
-        formatShortDateTime(session.createdAt),
+        <Time at={session.createdAt} />,
         formatRelativeTime(session.lastUsedAt),
       ])}
     />
@@ -74,7 +75,7 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
         application.clientHosts.join(', '),
         application.scopes.join(', '),
         describeLimit(applicationLimits.get(application.clientId) ?? null),
-        formatShortDateTime(application.connectedAt),
+        <Time at={application.connectedAt} />,
         formatUse(application.lastUsedAt),
       ])}
     />
@@ -83,7 +84,7 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
     <Table
       label="Sign-in methods"
       columns={['Provider', 'Address', 'Linked']}
-      rows={identities.map((identity) => [identity.provider, identity.email, formatShortDateTime(identity.created_at)])}
+      rows={identities.map((identity) => [identity.provider, identity.email, <Time at={identity.created_at} />])}
     />
   );
   return (

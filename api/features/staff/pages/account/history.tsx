@@ -3,9 +3,9 @@ import { isCanceledByOwner } from '../../../../../shared/domain/generations/fail
 import type { StaffGeneration } from '../../../../../shared/domain/staff/generations.ts';
 import type { ListedEntry } from '../../../../../shared/domain/credits/listFilteredLedger.ts';
 import { formatChange, formatNumber } from '../../../../web/components/formatAmount.ts';
-import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
 import { getGenerationPath } from '../actions/generationActions.tsx';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 
 /** Ledger entries with the buckets that they changed. */
 export function LedgerTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
@@ -17,7 +17,7 @@ export function LedgerTable({ entries }: { entries: readonly ListedEntry[] }): V
       empty="No entries."
       rows={entries.map((entry) => [
         entry.number,
-        formatShortDateTime(entry.created_at),
+        <Time at={entry.created_at} />,
         entry.entry_type,
         formatChange(entry.amount),
         formatChange(entry.plan_amount),
@@ -46,8 +46,8 @@ export function GenerationTable({ generations }: { generations: StaffGeneration[
         generation.model,
         formatNumber(generation.credits_charged),
         generation.upstream ?? 'none',
-        formatShortDateTime(generation.created_at),
-        generation.completed_at === null ? '' : formatShortDateTime(generation.completed_at),
+        <Time at={generation.created_at} />,
+        generation.completed_at === null ? '' : <Time at={generation.completed_at} />,
         generation.error_reason ?? '',
       ])}
     />

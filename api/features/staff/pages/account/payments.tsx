@@ -4,9 +4,9 @@ import { isRefundable } from '../../../../../shared/domain/billing/topupRefunds.
 import type { AccountOverview } from '../../../../../shared/domain/staff/accountOverview.ts';
 import type { Topup } from '../../../../../shared/tables/Topup.ts';
 import { formatMoney, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
-import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { Parts, Section } from '../sections.tsx';
 import type { SectionProps } from './profile.tsx';
 
@@ -49,7 +49,7 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
         topup.remainder === null ? '' : formatNumber(topup.remainder),
         `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
         topup.stripe_payment_intent_id ?? 'none',
-        formatShortDateTime(topup.created_at),
+        <Time at={topup.created_at} />,
         renderAction(topup),
       ])}
     />
@@ -68,7 +68,7 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
         invoice.status,
         formatMoney(invoice.total_cents, invoice.currency),
         formatMoney(invoice.refunded_cents, invoice.currency),
-        formatShortDateTime(invoice.created_at),
+        <Time at={invoice.created_at} />,
       ])}
     />
   );
@@ -76,7 +76,7 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
     <Table
       label="Unprocessed payment events"
       columns={['Event', 'Type', 'Received']}
-      rows={events.map((event) => [event.event_id, event.type, formatShortDateTime(event.received_at)])}
+      rows={events.map((event) => [event.event_id, event.type, <Time at={event.received_at} />])}
     />
   );
   return (
@@ -98,5 +98,5 @@ function listRefunds({ topupRefunds, owedRefunds }: AccountOverview) {
   return [
     ...topupRefunds.map((refund) => ({ of: `top-up ${refund.topup_uuid}`, refund })),
     ...owedRefunds.map((refund) => ({ of: `invoice ${refund.invoice_id}`, refund })),
-  ].map(({ of, refund }) => [of, refund.status, refund.last_error ?? '', formatShortDateTime(refund.created_at)]);
+  ].map(({ of, refund }) => [of, refund.status, refund.last_error ?? '', <Time at={refund.created_at} />]);
 }

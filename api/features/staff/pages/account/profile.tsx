@@ -5,10 +5,11 @@ import { getPlanBySlug } from '../../../../../shared/lib/catalog/catalog.ts';
 import type { StaffPermission } from '../../../../../shared/spec/staff.ts';
 import type { Context } from '../../../../context.ts';
 import { formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
-import { formatDateTime, formatShortDateTime } from '../../../../web/components/formatTime.ts';
+import { formatDateTime } from '../../../../web/components/formatTime.ts';
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { Facts, Parts, Section } from '../sections.tsx';
 
 /** Input of the sections of the account page. */
@@ -59,9 +60,9 @@ export function PlanSection({ overview: { account, plan, subscriptions, planHist
         subscription.stripe_subscription_id ?? 'simulated',
         subscription.plan_slug,
         subscription.status,
-        formatShortDateTime(subscription.started_at),
-        formatShortDateTime(subscription.paid_until),
-        subscription.synced_at === null ? 'never' : formatShortDateTime(subscription.synced_at),
+        <Time at={subscription.started_at} />,
+        <Time at={subscription.paid_until} />,
+        subscription.synced_at === null ? 'never' : <Time at={subscription.synced_at} />,
         subscription.status === 'canceled' ? '' : subscription.follow_up,
       ])}
     />
@@ -72,14 +73,14 @@ export function PlanSection({ overview: { account, plan, subscriptions, planHist
       columns={['From', 'Until', 'Time', 'Plan', 'Credits a month', 'Price', 'Invoice', 'Returned']}
       numeric={['Credits a month']}
       rows={planHistory.map((applied) => [
-        formatShortDateTime(applied.from),
-        formatShortDateTime(applied.until),
+        <Time at={applied.from} />,
+        <Time at={applied.until} />,
         <TimelineBar applied={applied} history={planHistory} />,
         applied.paid.plan_slug,
         formatNumber(getPlanBySlug(applied.paid.plan_slug).monthlyCredits),
         applied.paid.price_id ?? 'simulated',
         applied.paid.stripe_invoice_id ?? 'none',
-        applied.paid.returned_at === null ? '' : formatShortDateTime(applied.paid.returned_at),
+        applied.paid.returned_at === null ? '' : <Time at={applied.paid.returned_at} />,
       ])}
     />
   );
@@ -89,7 +90,7 @@ export function PlanSection({ overview: { account, plan, subscriptions, planHist
         facts={[
           ['Plan', plan.plan?.name ?? 'none'],
           ['Status', plan.status],
-          ['Period ends', plan.currentPeriodEnd === null ? 'never' : formatDateTime(plan.currentPeriodEnd)],
+          ['Period ends', plan.currentPeriodEnd === null ? 'never' : <Time at={plan.currentPeriodEnd} />],
           ['Renews', plan.plan === null || plan.cancelAtPeriodEnd ? 'no' : 'yes'],
           ['Payment method', account.has_payment_method ? 'on file' : 'none'],
           [

@@ -4,6 +4,7 @@ import type { AccountOverview } from '../../../../../shared/domain/staff/account
 import { type AccountState, describeAccountState } from '../../../../../shared/domain/staff/accountState.ts';
 import type { StaffGeneration } from '../../../../../shared/domain/staff/generations.ts';
 import { isStaffEmail } from '../../../../../shared/lib/staffEmails.ts';
+import { Fact } from '../../../../web/components/fact.tsx';
 import { formatChange, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDate, formatDateTime, formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { getAccountPath } from '../actions/accountActions.tsx';
@@ -74,16 +75,6 @@ export function SummarySection({ overview, ctx, sections }: SectionProps & { sec
         </ul>
       </nav>
     </Section>
-  );
-}
-
-function Fact({ title, value, note }: { title: string; value: string; note: ComponentChildren }): VNode {
-  return (
-    <div>
-      <div class="quiet small">{title}</div>
-      <div class="figure">{value}</div>
-      <div class="quiet small">{note}</div>
-    </div>
   );
 }
 

@@ -12,15 +12,22 @@ import { createQueryParser } from '../../../../../shared/lib/validation/queryPar
 import { FILTERED_ITEMS_MAX } from '../../../../../shared/spec/limits.ts';
 import type { SecurityEvent } from '../../../../../shared/tables/SecurityEvent.ts';
 import type { Context } from '../../../../context.ts';
-import { buildFilterQuery, CREATED_RANGE, parsePage, toCreatedRange } from '../../../../pipeline/lists.ts';
-import { dropEmptyFields, parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import {
+  CREATED_RANGE,
+  type PageFilters,
+  parsePage,
+  readPageFilters,
+  toCreatedRange,
+} from '../../../../pipeline/lists.ts';
+import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { mayUse, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { FilterForm, MatchCount } from '../../../../web/components/filterForm.tsx';
 import { formatChange, formatMoney, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
-import { formatDate, formatShortDateTime } from '../../../../web/components/formatTime.ts';
+import { formatDate } from '../../../../web/components/formatTime.ts';
 import { PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { describeEvent } from '../../../signIn/pages/securityLog/describeEvent.ts';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
@@ -45,27 +52,28 @@ const parseTimelineQuery = createQueryParser(
 /** Actions of staff are part of the audit log. */
 const listKinds = (ctx: Context) => TIMELINE_KINDS.filter((kind) => kind !== 'staff' || mayUse(ctx, 'viewAuditLog'));
 
-const withTimelineErrors = showErrorsOn((ctx, flash, status) => sendTimeline(ctx, {}, flash, status));
+const withTimelineErrors = showErrorsOn((ctx, flash, status) =>
+  sendTimeline(ctx, { parameters: {}, query: '' }, flash, status),
+);
 
 /** Shows what happened to an account on one page, newest first. */
 export const showAccountTimeline = withTimelineErrors(async (ctx: Context) => {
-  await sendTimeline(ctx, dropEmptyFields(ctx.query));
+  await sendTimeline(ctx, readPageFilters(ctx, ['kind']));
 });
 
 async function sendTimeline(
   ctx: Context,
-  parameters: Record<string, unknown>,
+  { parameters, query }: PageFilters,
   flash: { problem?: ComponentChildren } = {},
   status = 200,
 ): Promise<void> {
   const account = await findAccountForStaff(parseUuidParam(ctx));
-  const query = parseTimelineQuery(parameters);
+  const filter = parseTimelineQuery(parameters);
   const kinds = listKinds(ctx);
-  const wanted = kinds.filter((kind) => query.kind === undefined || kind === query.kind);
+  const wanted = kinds.filter((kind) => filter.kind === undefined || kind === filter.kind);
   const page = flash.problem === undefined ? parsePage(ctx) : 1;
-  const list = await listTimeline(account.id, wanted, toCreatedRange(query), page);
+  const list = await listTimeline(account.id, wanted, toCreatedRange(filter), page);
   const path = `${getAccountPath(account)}timeline/`;
-  const filters = buildFilterQuery(parameters, ['kind', 'created_after', 'created_before']);
   const children = (
     <>
       <p>
@@ -85,7 +93,7 @@ async function sendTimeline(
       <PageLinks
         list={{ ...list, totalItems: Math.min(list.totalItems, FILTERED_ITEMS_MAX) }}
         path={path}
-        query={filters}
+        query={query}
       />
     </>
   );
@@ -99,7 +107,7 @@ function TimelineTable({ items }: { items: readonly TimelineItem[] }): VNode {
       label="Timeline"
       columns={['Time (UTC)', 'Kind', 'Event']}
       empty="Nothing matches. Payments, credits, generations and changes of access appear here."
-      rows={items.map((item) => [formatShortDateTime(item.at), KIND_LABELS[item.kind], <Event item={item} />])}
+      rows={items.map((item) => [<Time at={item.at} />, KIND_LABELS[item.kind], <Event item={item} />])}
     />
   );
 }

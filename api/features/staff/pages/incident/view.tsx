@@ -13,9 +13,10 @@ import type { StaffPermission } from '../../../../../shared/spec/staff.ts';
 import type { Context } from '../../../../context.ts';
 import { mayUse, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { formatCount, formatNumber } from '../../../../web/components/formatAmount.ts';
-import { formatRelativeTime, formatShortDateTime } from '../../../../web/components/formatTime.ts';
+import { formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { Icon } from '../../../../web/components/icon.tsx';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { getGenerationPath } from '../actions/generationActions.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { TASKS_PATH } from '../actions/taskActions.tsx';
@@ -32,7 +33,7 @@ export async function sendIncidentPage(ctx: Context, incident: Incident): Promis
     <>
       <p class="quiet">
         Generations that ended in the last 15 minutes, among the newest {formatNumber(GENERATIONS_READ_MAX)}. As of{' '}
-        {now().toISOString().slice(0, 19).replace('T', ' ')} UTC; reload for the current state.
+        <Time at={now()} hasSeconds /> UTC; reload for the current state.
       </p>
       <Verdict failing={failing} incident={incident} />
       <Section
@@ -142,10 +143,16 @@ function Since({ state }: { state: UpstreamState }): VNode | null {
   if (since === null) return null;
   return (
     <>
-      {formatShortDateTime(since)}
+      <Time at={since} />
       {succeeded === null ? (
         <div class="quiet small">
-          {hour === null ? 'no success in a week' : `last success from ${formatShortDateTime(hour)}`}
+          {hour === null ? (
+            'no success in a week'
+          ) : (
+            <>
+              last success from <Time at={hour} />
+            </>
+          )}
         </div>
       ) : null}
     </>
@@ -277,7 +284,7 @@ function RefundTable({ refunds }: { refunds: OpenRefund[] }): VNode {
         refund.of,
         refund.status,
         refund.last_error ?? '',
-        formatShortDateTime(refund.created_at),
+        <Time at={refund.created_at} />,
       ])}
     />
   );

@@ -9,7 +9,9 @@ import type {
   Unit,
 } from '../../../../../shared/domain/reports/report.ts';
 import { StackedBarChart } from '../../../../web/components/charts.tsx';
+import { formatDate } from '../../../../web/components/formatTime.ts';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { getGenerationPath } from '../actions/generationActions.tsx';
 import { describeChange, formatFigure } from './format.ts';
 
@@ -75,7 +77,7 @@ function Chart({ chart, isLastPartial }: { chart: ReportChart; isLastPartial: bo
 
 function listCells(row: ReportRow, measures: readonly Measure[], details: readonly Detail[]): ComponentChildren[] {
   return [
-    ...row.labels.map(wrapLongText),
+    ...row.labels.map(describeText),
     ...measures.map(({ unit, isCompared }, index) => {
       const amount = row.amounts[index] ?? { value: null, previous: null };
       return (
@@ -87,7 +89,7 @@ function listCells(row: ReportRow, measures: readonly Measure[], details: readon
     }),
     ...details.map(({ isGeneration }, index) => {
       const text = row.details?.[index] ?? '';
-      return isGeneration && text !== '' ? <GenerationLink uuid={text} /> : wrapLongText(shortenTime(text));
+      return isGeneration && text !== '' ? <GenerationLink uuid={text} /> : describeText(text);
     }),
   ];
 }
@@ -115,14 +117,12 @@ function GenerationLink({ uuid }: { uuid: string }): VNode {
   );
 }
 
-/** Leaves out seconds, which only the CSV file has. Other texts stay as they are. */
-function shortenTime(text: string): string {
-  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;
-}
-
 /** Longer texts wrap; identifiers and times do not. */
 const ONE_LINE_CHARACTERS = 40;
 
-function wrapLongText(text: string): ComponentChildren {
+/** Shows days and times as on all pages. The CSV file has them as they are. */
+function describeText(text: string): ComponentChildren {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return formatDate(new Date(text));
+  if (/^\d{4}-\d\d-\d\d[T ][\d:.]+Z?$/.test(text)) return <Time at={new Date(text.replace(/Z?$/, 'Z'))} />;
   return text.length > ONE_LINE_CHARACTERS ? <div class="long">{text}</div> : text;
 }

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import type { ReportDefinition, ReportRange, ReportTable } from '../../../../../shared/domain/reports/report.ts';
-import { formatUtcDay } from '../../../../../shared/lib/calendar.ts';
 import { addMilliseconds, now } from '../../../../../shared/lib/clock.ts';
 import { DAY_MS } from '../../../../../shared/spec/durations.ts';
 import type { Context } from '../../../../context.ts';
 import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { TextField } from '../../../../web/components/fields.tsx';
+import { formatDate, formatDateTime } from '../../../../web/components/formatTime.ts';
 import { ReportList, ReportNavigation, REPORTS_PATH } from './navigation.tsx';
 import { ReportTableCard } from './table.tsx';
 
@@ -65,8 +65,8 @@ function RangeForm({ report, from, to }: Pick<ReportPageProps, 'report' | 'from'
   return (
     <div class="card">
       <form method="get" action={path} class="inline">
-        <TextField id="from" type="date" name="from" label="From (UTC day)" value={from} />
-        <TextField id="to" type="date" name="to" label="To, included" value={to} />
+        <TextField id="from" type="date" name="from" label="From (UTC)" value={from} />
+        <TextField id="to" type="date" name="to" label="To (UTC)" value={to} />
         <button type="submit">Show</button>
       </form>
       <p class="hint">
@@ -83,18 +83,14 @@ function RangeDescription({
 }): VNode {
   const describe = (start: Date, end: Date) =>
     days === null
-      ? `${formatMinute(start)} to ${formatMinute(end)}`
-      : `${formatUtcDay(start)} to ${formatUtcDay(addMilliseconds(end, -DAY_MS))}`;
+      ? `${formatDateTime(start)} to ${formatDateTime(end)}`
+      : `${formatDate(start)} to ${formatDate(addMilliseconds(end, -DAY_MS))}`;
   return (
     <p class="quiet">
       {describe(since, until)} in UTC, compared with {describe(previousSince, since)}.
-      {includesNow ? ` The range is not over: it includes the time until ${formatMinute(now())} only.` : ''}
+      {includesNow ? ` The range is not over: it includes the time until ${formatDateTime(now())} only.` : ''}
     </p>
   );
-}
-
-function formatMinute(moment: Date): string {
-  return moment.toISOString().slice(0, 16).replace('T', ' ');
 }
 
 function buildCsvPath({ slug }: ReportDefinition, { key }: ReportTable, range: ReportRange | undefined): string {

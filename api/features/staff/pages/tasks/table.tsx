@@ -3,8 +3,8 @@ import { describeKey, type ListedTask } from '../../../../../shared/domain/tasks
 import type { Context } from '../../../../context.ts';
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { formatCount } from '../../../../web/components/formatAmount.ts';
-import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
 import { Table } from '../../../../web/components/table.tsx';
+import { Time } from '../../../../web/components/time.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { getTaskPath } from '../actions/taskActions.tsx';
 
@@ -38,7 +38,9 @@ export function TaskTable({ ctx, label, tasks, isOfOneAccount = false, empty }: 
         </div>,
         <>
           <NextRun task={task} />
-          <div class="quiet small">created {formatShortDateTime(task.created_at)}</div>
+          <div class="quiet small">
+            created <Time at={task.created_at} />
+          </div>
         </>,
         mayRun && task.attempts > 0 && !task.is_running ? (
           <a
@@ -67,5 +69,11 @@ function AccountLink({ task: { account_uuid: uuid, account_email: email } }: { t
 
 function NextRun({ task: { run_at: runAt, is_running: isRunning } }: { task: ListedTask }): VNode {
   if (runAt === null) return <span class="tag off">given up</span>;
-  return isRunning ? <span class="tag">running</span> : <>{formatShortDateTime(runAt)}</>;
+  return isRunning ? (
+    <span class="tag">running</span>
+  ) : (
+    <>
+      <Time at={runAt} />
+    </>
+  );
 }

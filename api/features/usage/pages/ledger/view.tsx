@@ -103,12 +103,13 @@ function EntryTable({ entries, generations }: EntryTableProps): VNode {
   return (
     <Table
       label={pages.creditHistory()}
-      columns={[shared.date(), t.type(), shared.description(), ...numeric]}
+      class="entries"
+      columns={[shared.date(), shared.description(), t.type(), ...numeric]}
       numeric={numeric}
       rows={entries.map((entry) => [
         <Time at={entry.created_at} />,
-        ENTRY_TYPES[entry.entry_type](),
         describeEntry(entry, generations),
+        ENTRY_TYPES[entry.entry_type](),
         formatChange(entry.amount),
         formatNumber(entry.balance_after),
       ])}

@@ -1,6 +1,6 @@
 import { findFailingEndpoint as findEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import type { AreaNotice } from '../../../web/navigation.ts';
 import { getEndpointName } from './describeEndpoint.tsx';
 import { buildEndpointPath } from './paths.ts';
@@ -11,11 +11,11 @@ export async function findFailingEndpoint(account: Account): Promise<AreaNotice 
   const endpoint = await findEndpoint(account.id);
   if (endpoint === undefined) return null;
   const { disabled_at: disabledAt, failing_since: failingSince } = endpoint;
-  const time = formatDateTime(disabledAt ?? failingSince ?? endpoint.updated_at);
+  const at = disabledAt ?? failingSince ?? endpoint.updated_at;
   const describe = disabledAt === null ? t.failingSince : t.disabledOn;
   return {
     kind: 'warn',
-    text: describe({ name: getEndpointName(endpoint), time }),
+    text: describe({ name: getEndpointName(endpoint), time: () => <Time at={at} /> }),
     action: { label: t.showEndpoint(), href: buildEndpointPath(endpoint.uuid) },
   };
 }

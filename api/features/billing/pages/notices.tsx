@@ -2,7 +2,7 @@ import { getSubscriptionOverview } from '../../../../shared/domain/billing/billi
 import { getActivePlan } from '../../../../shared/domain/credits/entitlement.ts';
 import { getLowCreditsThreshold } from '../../../../shared/domain/credits/lowCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
-import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { Time } from '../../../web/components/time.tsx';
 import type { AreaNotice, FindNotice } from '../../../web/navigation.ts';
 import { describeAutoTopupProblem } from './autoTopup.tsx';
 import { NOTICES as t, TOPUP } from './texts.ts';
@@ -16,7 +16,7 @@ async function findFailedPayment(account: Account): Promise<AreaNotice | null> {
   if (status !== 'past_due') return null;
   return {
     kind: 'bad',
-    text: t.paymentFailed({ time: formatDateTime(until) }),
+    text: t.paymentFailed({ time: () => <Time at={until} /> }),
     action: { label: t.updateMethod(), href: `${BILLING_PATH}#subscription` },
   };
 }
