@@ -18,7 +18,8 @@ const USAGE = `npm run screenshots -- [options]
 Regenerates docs/images/account.png and docs/images/admin.png from a service that it starts with demo data. It needs
 Chromium on the PATH.
 
-  --all <folder>  takes whole pages instead, of every page: light and dark, as wide as a screen and a phone, for a review`;
+  --all <folder>     takes whole pages instead, of every page: light and dark, as wide as a screen and a phone, for a review
+  --language <code>  language of the browser and of the accounts, such as de; then only light ones`;
 
 const IMAGES = join(ROOT, 'docs/images');
 const STAFF_EMAIL = 'ada@example.com';
@@ -91,7 +92,11 @@ const VIEWS = [
   { name: 'phone-dark', colorScheme: 'dark', width: 390 },
 ] as const;
 
-const { all: reviewFolder } = readCommandLine('npm run screenshots', USAGE, { all: { type: 'string' } });
+const { all: reviewFolder, language } = readCommandLine('npm run screenshots', USAGE, {
+  all: { type: 'string' },
+  language: { type: 'string' },
+});
+const CONTEXT = { extraHTTPHeaders: { 'accept-language': language ?? 'en' } };
 const folder = createScratchFolder('genmeter-screenshots-');
 const port = await findFreePort();
 const baseUrl = `http://localhost:${port}`;
@@ -125,7 +130,7 @@ async function takeScreenshots(browser: Browser): Promise<void> {
   mkdirSync(IMAGES, { recursive: true });
   // Customers first, so that the staff pages show their work.
   for (const customer of CUSTOMERS.toReversed()) {
-    const context = await browser.newContext({ baseURL: baseUrl, viewport: { width: 960, height: 900 } });
+    const context = await browser.newContext({ ...CONTEXT, baseURL: baseUrl, viewport: { width: 1280, height: 900 } });
     await useService(context.request, customer);
     if (customer.email === STAFF_EMAIL) {
       await addDemoHistory();
@@ -158,6 +163,7 @@ interface Review {
 /** Lists the pages to review: those of a customer who is staff, of a new account, and of a visitor. */
 async function listReviews(browser: Browser, staff: BrowserContext): Promise<Review[]> {
   await post(staff.request, '/api/affiliate/enroll/', {});
+  await post(staff.request, '/api/billing/topup/', { amount_cents: 5_000 });
   const generations = await get<{ data: { uuid: string }[] }>(staff.request, '/api/generations/');
   const keys = await get<{ data: { uuid: string }[] }>(staff.request, '/api/keys/');
   const generation = `/account/library/${generations.data[0]?.uuid ?? ''}/`;
@@ -174,8 +180,10 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
   ];
   const unsubscribe = await receiveUnsubscribePath(sendAsStaff, folder, withPrompt(IMAGE, 0));
   const account = new URL((await staff.request.get('/admin/accounts/?q=grace@example.com')).url()).pathname;
-  const newcomer = await browser.newContext({ baseURL: baseUrl });
+  const newcomer = await browser.newContext({ ...CONTEXT, baseURL: baseUrl });
   await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });
+  for (const { request } of [staff, newcomer])
+    await sendAs(request)('PATCH', '/authentication/me/', { language: language ?? 'en' });
   return [
     { name: 'customer', storageState: await staff.storageState(), paths: [...ACCOUNT_PATHS, ...resources] },
     { name: 'staff', storageState: await staff.storageState(), paths: [...STAFF_PATHS, `${account}timeline/`] },
@@ -189,8 +197,9 @@ async function reviewPages(browser: Browser, reviews: Review[], target: string):
   mkdirSync(target, { recursive: true });
   for (const { name: visitor, storageState, paths } of reviews) {
     for (const { name, colorScheme, width } of VIEWS) {
+      if (language !== undefined && colorScheme === 'dark') continue;
       const viewport = { width, height: 900 };
-      const context = await browser.newContext({ baseURL: baseUrl, storageState, colorScheme, viewport });
+      const context = await browser.newContext({ ...CONTEXT, baseURL: baseUrl, storageState, colorScheme, viewport });
       const page = await context.newPage();
       for (const path of paths) {
         await page.goto(path, { waitUntil: 'networkidle' });
@@ -233,7 +242,11 @@ async function addDemoHistory(): Promise<void> {
       SELECT date_trunc('hour', now()) - age, model, '', '', '', round(made * scale), round(made * scale), 0, round(credits * scale), 0, 0,
              0, 0, 0, round(cents * scale), 0, 0, 0
         FROM demo_days, (SELECT model, count(*) AS made, sum(credits_charged) AS credits,
-                                coalesce(sum(provider_cost_cents), 0) AS cents FROM generations GROUP BY 1) today`);
+                                coalesce(sum(provider_cost_cents), 0) AS cents FROM generations GROUP BY 1) today;
+      INSERT INTO usage_days (account_id, day, model, credits, generations)
+      SELECT account_id, day - (extract(day FROM age))::int, model, round(3 * scale) * credits, round(3 * scale) * generations
+        FROM usage_days JOIN accounts ON accounts.id = account_id, demo_days
+       WHERE email = '${STAFF_EMAIL}'`);
   } finally {
     await client.end();
   }

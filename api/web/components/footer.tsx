@@ -3,9 +3,11 @@ import { config } from '../../../shared/lib/config.ts';
 import { getBrand } from '../brand.ts';
 import { t } from '../texts.ts';
 
-/** Name of the service and links at the end of every page: guides, the API reference, and the configured ones. */
+/** Name of the service and links at the end of every page: those that are open to all, and the configured ones. */
 export function Footer(): VNode {
   const links = [
+    ['/models/', t.models()],
+    ['/pricing/', t.pricing()],
     ['/docs/', t.guides()],
     ['/api/docs/', t.apiReference()],
     [config.TERMS_URL, t.terms()],

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import apps from 'lucide-static/dist/esm/icons/app-window.mjs';
 import book from 'lucide-static/dist/esm/icons/book-open.mjs';
 import chart from 'lucide-static/dist/esm/icons/chart-column.mjs';
+import open from 'lucide-static/dist/esm/icons/circle.mjs';
 import good from 'lucide-static/dist/esm/icons/circle-check.mjs';
 import bad from 'lucide-static/dist/esm/icons/circle-x.mjs';
 import clock from 'lucide-static/dist/esm/icons/clock.mjs';
@@ -48,6 +49,7 @@ const ICONS = {
   key,
   log,
   menu,
+  open,
   play,
   queue,
   report,

@@ -32,7 +32,7 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
           </span>
         </p>
       )}
-      <PeriodUsage summary={usage} />
+      {billing.plan === null && balance === 0 ? null : <PeriodUsage summary={usage} />}
       <p>{describeSubscription(billing)}</p>
       <div class="buttons">
         <a class={billing.plan === null ? 'button main' : 'button'} href="/account/billing/">

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
+import { Icon } from '../../../web/components/icon.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { STEPS as t } from './texts.ts';
 
@@ -20,16 +21,19 @@ export function GettingStarted({ account, billing, hasAccess }: GettingStartedPr
       isDone: hasAccess,
       text: t.getAccess({ key: '/account/keys/', assistant: '/account/applications/#connect' }),
     },
-    { isDone: account.generation_count > 0, text: t.createFirst({ link: '/api/docs/' }) },
+    { isDone: account.generation_count > 0, text: t.createFirst({ link: '#request' }) },
   ];
   if (steps.every(({ isDone }) => isDone)) return null;
   return (
     <section class="card" aria-labelledby="start">
       <h2 id="start">{t.gettingStarted()}</h2>
-      <ol class="plain">
+      <ol class="steps">
         {steps.map(({ isDone, text }) => (
-          <li>
-            {text} {isDone ? <span class="tag">{t.done()}</span> : null}
+          <li class={isDone ? 'quiet' : undefined}>
+            <Icon name={isDone ? 'good' : 'open'} />
+            <span>
+              {text} {isDone ? <span class="unseen">{t.done()}</span> : null}
+            </span>
           </li>
         ))}
       </ol>

@@ -41,7 +41,7 @@ export const t = defineTexts({
     ja: 'ありがとうございます。情報の確認後に報酬の支払いが始まります。',
     'zh-CN': '谢谢。您的信息通过验证后开始发放佣金。',
   },
-  enrollment: { en: 'Enrollment', de: 'Anmeldung', fr: 'Inscription', es: 'Inscripción', ja: '登録', 'zh-CN': '加入' },
+  enrollment: { en: 'Enrollment', de: 'Teilnahme', fr: 'Inscription', es: 'Inscripción', ja: '登録', 'zh-CN': '加入' },
   earn: {
     en: 'Earn {percent, number}% of every plan payment by customers who sign up through your link, for as long as they subscribe.',
     de: 'Sie erhalten {percent, number} % jeder Zahlung für einen Tarif von Kunden, die sich über Ihren Link registrieren, solange ihr Abonnement läuft.',
@@ -84,14 +84,9 @@ export const t = defineTexts({
     'zh-CN':
       '{clicks, plural, other {#}} 次点击，{signUps, plural, other {#}} 次注册，其中 {active, number} 个有生效的套餐。',
   },
-  sums: {
-    en: 'Earned: {earned}. Paid: {paid}. Pending: {pending}.',
-    de: 'Verdient: {earned}. Ausgezahlt: {paid}. Ausstehend: {pending}.',
-    fr: 'Gagné : {earned}. Versé : {paid}. En attente : {pending}.',
-    es: 'Ganado: {earned}. Pagado: {paid}. Pendiente: {pending}.',
-    ja: '獲得: {earned}。支払い済み: {paid}。保留中: {pending}。',
-    'zh-CN': '已赚取：{earned}。已发放：{paid}。待发放：{pending}。',
-  },
+  earned: { en: 'Earned', de: 'Verdient', fr: 'Gagné', es: 'Ganado', ja: '獲得', 'zh-CN': '已赚取' },
+  paidOut: { en: 'Paid', de: 'Ausgezahlt', fr: 'Versé', es: 'Pagado', ja: '支払い済み', 'zh-CN': '已发放' },
+  notPaidOut: { en: 'Pending', de: 'Ausstehend', fr: 'En attente', es: 'Pendiente', ja: '保留中', 'zh-CN': '待发放' },
   rules: {
     en: "A commission becomes payable {days, number} days after the customer's payment. Payouts run at the beginning of each month. Refunded payments are deducted.",
     de: 'Eine Provision kann {days, number} Tage nach der Zahlung des Kunden ausgezahlt werden. Auszahlungen erfolgen am Anfang jedes Monats. Erstattete Zahlungen werden abgezogen.',

@@ -13,6 +13,7 @@ import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { BarChart } from '../../../web/components/charts.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
+import { Fact } from '../../../web/components/fact.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { CommissionsSection, PayoutsSection } from './earnings.tsx';
@@ -77,14 +78,12 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
         <p>{t.yourLink()}</p>
         <CopyText id="referral-link" text={getReferralUrl(affiliate.affiliate)} label={t.theLink()} />
         <p>{t.counts({ clicks, signUps: stats.referrals, active: stats.active })}</p>
-        <p>
-          {t.sums({
-            earned: formatUsd(stats.lifetimeEarningsCents),
-            paid: formatUsd(stats.paidCents),
-            pending: formatUsd(stats.pendingCents),
-          })}
-        </p>
-        <p class="hint">{t.rules({ days: COMMISSION_PENDING_DAYS })}</p>
+        <div class="facts apart">
+          <Fact title={t.earned()} value={formatUsd(stats.lifetimeEarningsCents)} />
+          <Fact title={t.paidOut()} value={formatUsd(stats.paidCents)} />
+          <Fact title={t.notPaidOut()} value={formatUsd(stats.pendingCents)} />
+        </div>
+        <p class="hint apart">{t.rules({ days: COMMISSION_PENDING_DAYS })}</p>
         {!isPayoutEnabled && (
           <Form action="/account/payouts/" token={token}>
             <button type="submit" class="main">
@@ -94,27 +93,29 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
         )}
         {processor.isSimulated ? <p class="hint">{t.simulated()}</p> : isPayoutEnabled && <p>{t.payoutsEnabled()}</p>}
       </section>
-      <section class="card" aria-labelledby="months">
-        <h2 id="months">{t.commissionByMonth()}</h2>
-        <BarChart
-          title={t.commissionByMonth()}
-          bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
-          format={formatUsd}
-          empty={t.noCommissions()}
-        />
-      </section>
-      <section class="card" aria-labelledby="sign-ups">
-        <h2 id="sign-ups">{t.signUpsByMonth()}</h2>
-        <BarChart
-          title={t.signUpsByMonth()}
-          bars={recent.map(({ month, referrals }) => ({ label: month, value: referrals }))}
-          format={formatNumber}
-          kind="second"
-          empty={t.noSignUps()}
-        />
-      </section>
-      <CommissionsSection commissions={commissions} />
-      <PayoutsSection payouts={payouts} />
+      <div class="columns">
+        <section class="card" aria-labelledby="months">
+          <h2 id="months">{t.commissionByMonth()}</h2>
+          <BarChart
+            title={t.commissionByMonth()}
+            bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
+            format={formatUsd}
+            empty={t.noCommissions()}
+          />
+        </section>
+        <section class="card" aria-labelledby="sign-ups">
+          <h2 id="sign-ups">{t.signUpsByMonth()}</h2>
+          <BarChart
+            title={t.signUpsByMonth()}
+            bars={recent.map(({ month, referrals }) => ({ label: month, value: referrals }))}
+            format={formatNumber}
+            kind="second"
+            empty={t.noSignUps()}
+          />
+        </section>
+        <CommissionsSection commissions={commissions} />
+        <PayoutsSection payouts={payouts} />
+      </div>
     </>
   );
 }

@@ -42,7 +42,10 @@ export const createKey = withListErrors(async (ctx) => {
     });
     return { name: row.name, key };
   });
-  await renderKeysPage(ctx, { newKey, mayCreate: (request.scopes ?? request.allowed_models ?? null) === null });
+  await renderKeysPage(ctx, {
+    newKey: { ...newKey, isTest: request.mode === 'test' },
+    mayCreate: (request.scopes ?? request.allowed_models ?? null) === null,
+  });
 });
 
 /** Shows the form for the name and options of a key. */

@@ -133,6 +133,22 @@ export const t = defineTexts({
     ja: 'このキーでリクエストを送信',
     'zh-CN': '用它发送请求',
   },
+  planNeeded: {
+    en: '<link>Choose a plan</link> first: without one, the request is rejected.',
+    de: '<link>Wählen Sie zuerst einen Tarif</link>: Ohne Tarif wird die Anfrage abgelehnt.',
+    fr: '<link>Choisissez d’abord un forfait</link> : sans forfait, la requête est refusée.',
+    es: '<link>Elija primero un plan</link>: sin él, la solicitud se rechaza.',
+    ja: '<link>まずプランを選択</link>してください。プランがない場合、リクエストは拒否されます。',
+    'zh-CN': '请先<link>选择套餐</link>：没有套餐时，请求会被拒绝。',
+  },
+  seeResult: {
+    en: 'The image appears in your <link>library</link>.',
+    de: 'Das Bild erscheint in Ihrer <link>Mediathek</link>.',
+    fr: 'L’image apparaît dans votre <link>bibliothèque</link>.',
+    es: 'La imagen aparece en su <link>biblioteca</link>.',
+    ja: '画像は<link>ライブラリ</link>に表示されます。',
+    'zh-CN': '图片会显示在您的<link>媒体库</link>中。',
+  },
   saved: {
     en: 'API key saved',
     de: 'API-Schlüssel gespeichert',
@@ -221,7 +237,7 @@ export const FORM = defineTexts({
   },
   models: {
     en: 'Allowed models',
-    de: 'Zulässige Modelle',
+    de: 'Erlaubte Modelle',
     fr: 'Modèles autorisés',
     es: 'Modelos permitidos',
     ja: '許可するモデル',
@@ -245,7 +261,7 @@ export const FORM = defineTexts({
   },
   addresses: {
     en: 'Allowed addresses',
-    de: 'Zulässige Adressen',
+    de: 'Erlaubte Adressen',
     fr: 'Adresses autorisées',
     es: 'Direcciones permitidas',
     ja: '許可するアドレス',

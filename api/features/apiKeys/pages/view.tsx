@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
 import { listKeyLimits, type SpendingLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import { getActivePlan } from '../../../../shared/domain/credits/entitlement.ts';
 import { config } from '../../../../shared/lib/config.ts';
 import { ACTIVE_API_KEYS_MAX } from '../../../../shared/spec/limits.ts';
 import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
@@ -18,6 +19,7 @@ import { RequestSamples } from '../../../web/components/requestSamples.tsx';
 import { describeLastUse, formatDate } from '../../../web/components/formatTime.ts';
 import { describeKeyOptions } from '../../../web/components/keyOptions.ts';
 import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
+import { TEST_QUERY } from '../../../web/components/testData.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { t as names } from '../../texts.ts';
 import { hasOptions, KEY_OPTIONS, keyForm } from './keyForm.tsx';
@@ -35,8 +37,10 @@ export interface NewKey {
   key: string;
 }
 
+type ShownKey = NewKey & { isTest: boolean };
+
 interface KeysFlash extends PageProblem {
-  newKey?: NewKey;
+  newKey?: ShownKey;
   /** True if the key is certain to be allowed to create with any model. */
   mayCreate?: boolean;
 }
@@ -57,7 +61,11 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
       {newKey === undefined || !mayCreate ? null : (
         <section class="card" aria-labelledby="first-request">
           <h2 id="first-request">{t.sendRequest()}</h2>
+          {newKey.isTest || getActivePlan(account) !== null ? null : (
+            <p class="notice warn">{t.planNeeded({ link: '/account/billing/#plans' })}</p>
+          )}
           <RequestSamples apiKey={newKey.key} />
+          <p>{t.seeResult({ link: newKey.isTest ? `/account/library/?${TEST_QUERY}` : '/account/library/' })}</p>
         </section>
       )}
       <KeysSection keys={keys} limits={limits} />

@@ -12,12 +12,14 @@ import { CARDS as t } from './texts.ts';
 /** Cards of the models with what a generation costs, in credits and in money. */
 export function ModelCards({ models }: { models: readonly ModelWithStatus[] }): VNode {
   return (
-    <ul class="gallery">
+    <ul class="plans">
       {models.map((model) => (
-        <li class="card">
+        <li class="card offer">
+          <span class={`shot ${model.kind}`}>
+            <Icon name={model.kind === 'video' ? 'play' : 'images'} />
+          </span>
           <h3>
-            <Icon name={model.kind === 'video' ? 'play' : 'images'} /> {model.name}{' '}
-            {model.status === 'online' ? null : <span class="tag warn">{t[model.status]()}</span>}
+            {model.name} {model.status === 'online' ? null : <span class="tag warn">{t[model.status]()}</span>}
           </h3>
           <p class="quiet" lang="en">
             {model.description}

@@ -43,10 +43,14 @@ export async function sendGenerationPage(
   const isQueued = shown.status === 'queued';
   const children = (
     <>
-      <section class="card stack" id="generation" aria-label={t.result()} data-live={isQueued ? 'element' : undefined}>
-        <Previews generation={shown} name={name} />
-        <Facts generation={shown} createdAt={generation.created_at} />
-        <GenerationActions generation={shown} name={name} />
+      <section class="card beside" id="generation" aria-label={t.result()} data-live={isQueued ? 'element' : undefined}>
+        <div>
+          <Previews generation={shown} name={name} />
+        </div>
+        <div class="stack">
+          <Facts generation={shown} createdAt={generation.created_at} />
+          <GenerationActions generation={shown} name={name} />
+        </div>
       </section>
       {isQueued ? (
         <noscript>
