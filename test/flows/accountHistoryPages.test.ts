@@ -68,8 +68,8 @@ describe('usage, ledger and library pages', () => {
     await sendAccountForm(service.baseUrl, visitor, `/account/library/${deleted.uuid}/delete/`);
     const { text } = await visitor.request(at('/account/ledger/'));
     expect(text)
-      .to.include(`<a href="/account/library/${kept.uuid}/"><span lang="en">Generation: Image model</span></a>`)
-      .and.to.include('<span lang="en">Generation: Image model</span> (deleted)</td>')
+      .to.include(`<a href="/account/library/${kept.uuid}/"><span lang="en">Image model</span></a>`)
+      .and.to.include('<span lang="en">Image model</span> (deleted)</td>')
       .and.to.not.include(deleted.uuid);
     const { body } = await customer.request('GET', '/api/ledger/');
     expect(body.data[0].description).to.equal('Generation: imgmodel-2');

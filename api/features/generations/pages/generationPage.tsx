@@ -44,7 +44,7 @@ export async function sendGenerationPage(
   const children = (
     <>
       <section class="card beside" id="generation" aria-label={t.result()} data-live={isQueued ? 'element' : undefined}>
-        <div>
+        <div class="stack">
           <Previews generation={shown} name={name} />
         </div>
         <div class="stack">

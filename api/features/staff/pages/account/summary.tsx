@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import { isCanceledByOwner } from '../../../../../shared/domain/generations/failureReasons.ts';
 import type { AccountOverview } from '../../../../../shared/domain/staff/accountOverview.ts';
 import { type AccountState, describeAccountState } from '../../../../../shared/domain/staff/accountState.ts';

@@ -78,13 +78,14 @@ function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string)
 
 type NamedGenerations = ReadonlyMap<string, NamedGeneration>;
 
-/** The description with the name of the model, which leads to the generation unless it was deleted. */
+/** The model of a generation, which leads to it unless it was deleted; of other entries, the description. */
 function describeEntry(entry: ListedEntry, generations: NamedGenerations): ComponentChildren {
   const { description, generation_uuid: uuid } = entry;
   const generation = uuid === null ? undefined : generations.get(uuid);
   if (generation === undefined) return <span lang="en">{description}</span>;
   const { model, is_deleted: isDeleted } = generation;
-  const text = <span lang="en">{description.replace(model, findModelInfo(model)?.name ?? model)}</span>;
+  const name = findModelInfo(model)?.name ?? model;
+  const text = <span lang="en">{entry.entry_type === 'burn' ? name : description.replace(model, name)}</span>;
   if (!isDeleted) return <a href={`/account/library/${uuid}/`}>{text}</a>;
   return (
     <>
