@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createVisitor } from '../harness/accountForms.ts';
+import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, type HttpBrowser, type HttpPage } from '../harness/httpBrowser.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -150,6 +150,20 @@ describe('pages of API keys', () => {
       const [created] = await listKeys(customer);
       expect(created.name).to.equal('plain');
       expect(created).to.not.have.any.keys(...Object.keys(OPTIONS));
+    });
+
+    it('names the plan that a request needs, and where its picture appears', async () => {
+      for (const [plan, isNamed] of [
+        [null, true],
+        ['lite', false],
+      ] as const) {
+        const { visitor: owner } = await createVisitor(service, plan);
+        const { text } = await sendAccountForm(service.baseUrl, owner, KEYS_PAGE, { name: 'first', ...WHOLE_ACCOUNT });
+        expect(text.includes('<a href="/account/billing/#plans">Choose a plan</a> first'), String(plan)).to.equal(
+          isNamed,
+        );
+        expect(text).to.include('The image appears in your <a href="/account/library/">library</a>.');
+      }
     });
 
     it('rejects invalid options with the reason, keeps what was entered, and creates nothing', async () => {

@@ -40,7 +40,7 @@ describe('webhook pages', () => {
         description: ' Production ',
       });
       expect(getTitle(text)).to.equal('Webhook endpoint added');
-      expect(text).to.match(/role="status" tabindex="-1" autofocus[^>]*><strong>Endpoint added\.</);
+      expect(text).to.match(/role="status" tabindex="-1" autofocus[^>]*><p><strong>Endpoint added\.</);
       expect(secret).to.match(SECRET);
       expect(endpoint).to.include({ url: RECEIVER_URL, description: 'Production', events: null, enabled: true });
       for (const page of [WEBHOOKS_PAGE, path]) {

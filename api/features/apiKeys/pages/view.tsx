@@ -62,7 +62,9 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
         <section class="card" aria-labelledby="first-request">
           <h2 id="first-request">{t.sendRequest()}</h2>
           {newKey.isTest || getActivePlan(account) !== null ? null : (
-            <p class="notice warn">{t.planNeeded({ link: '/account/billing/#plans' })}</p>
+            <div class="notice warn">
+              <p>{t.planNeeded({ link: '/account/billing/#plans' })}</p>
+            </div>
           )}
           <RequestSamples apiKey={newKey.key} />
           <p>{t.seeResult({ link: newKey.isTest ? `/account/library/?${TEST_QUERY}` : '/account/library/' })}</p>
@@ -173,7 +175,7 @@ function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitSt
 function CreatedKeyNotice({ name, text }: { name: string; text: string }): VNode {
   return (
     <Notice kind="good">
-      {t.keyCreatedSentence({ name })}
+      <p>{t.keyCreatedSentence({ name })}</p>
       <CopyText id="new-key" text={text} label={t.theKey()} />
     </Notice>
   );

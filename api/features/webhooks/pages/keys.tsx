@@ -17,7 +17,7 @@ interface NewSecretNoticeProps {
 export function NewSecretNotice({ sentence, secret, children }: NewSecretNoticeProps): VNode {
   return (
     <Notice kind="good">
-      {sentence}
+      <p>{sentence}</p>
       <CopyText id="new-secret" text={secret} label={t.theSecret()} />
       {children}
     </Notice>
