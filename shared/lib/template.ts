@@ -5,8 +5,9 @@ import type { ParamValue, Template } from '../spec/catalog.ts';
  *
  * - `"$duration"` is the value itself (here a number); `"{duration}"` inside a string is its text (`"5"`);
  * - `{ "$by": "resolution aspect_ratio", "720p 16:9": "1280x720", ... }` looks the values up in a table;
- * - `null` leaves the field out;
- * - every other value is literal; objects and lists may contain templates.
+ * - `null` leaves the field, or the entry of a list, out;
+ * - every other value is literal; objects and lists may contain templates. A variable that is a list adds its entries to a
+ *   list.
  */
 export type { Template } from '../spec/catalog.ts';
 
@@ -16,11 +17,17 @@ export type TemplateVariables = Readonly<Record<string, ParamValue | null>>;
 /** Fills a template. @throws Error if it refers to an unknown variable or table entry. */
 export function fillTemplate(template: Template, variables: TemplateVariables): unknown {
   if (typeof template === 'string') return fillString(template, variables);
-  if (Array.isArray(template)) return template.map((item) => fillTemplate(item, variables));
+  if (Array.isArray(template)) return template.flatMap((item) => fillEntry(item, variables));
   if (typeof template !== 'object' || template === null) return template;
   if ('$by' in template) return fillTemplate(resolveTable(template, variables), variables);
   const fields = Object.entries(template).map(([name, value]) => [name, fillTemplate(value, variables)] as const);
   return Object.fromEntries(fields.filter(([, value]) => value !== null));
+}
+
+function fillEntry(entry: Template, variables: TemplateVariables): unknown[] {
+  const filled = fillTemplate(entry, variables);
+  if (filled === null) return [];
+  return typeof entry === 'string' && Array.isArray(filled) ? filled : [filled];
 }
 
 function fillString(text: string, variables: TemplateVariables): unknown {

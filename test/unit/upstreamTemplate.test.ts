@@ -61,6 +61,13 @@ describe('a template', () => {
     expect(fillTemplate(template, IMAGE)).to.deep.equal({ text: 'a lighthouse', size: [4096, 4096] });
   });
 
+  it('leaves out entries of a list without a value, and adds the entries of a variable that is a list', () => {
+    const template = [{ text: '$prompt' }, '$first_frame', '$reference', ['$reference'], null];
+    const variables = { prompt: 'p', first_frame: null, reference: ['a', 'b'] };
+    expect(fillTemplate(template, variables)).to.deep.equal([{ text: 'p' }, 'a', 'b', ['a', 'b']]);
+    expect(fillTemplate({ urls: '$reference' }, variables)).to.deep.equal({ urls: ['a', 'b'] });
+  });
+
   it('is not changed by being filled', () => {
     const template = { a: '$duration', b: { $by: 'audio', false: ['{prompt}'] } };
     const before = structuredClone(template);

@@ -21,7 +21,7 @@ export interface UpstreamRequestOptions {
 }
 
 /** Upper bound for a valid response of a queue, which contains addresses and no outputs. */
-const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
+export const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
 
 const getAgent = perService(
   () =>
@@ -60,11 +60,20 @@ export function requestJson(
   url: string,
   options: UpstreamRequestOptions,
 ): Promise<JsonResponse> {
-  return requestStream(method, url, options, async (response) => ({
-    status: response.statusCode,
-    headers: response.headers,
-    body: tryParseBoundedJson(await readText(response, RESPONSE_MAX_BYTES)),
-  }));
+  return requestStream(method, url, options, async (response) => {
+    const { statusCode: status, headers } = response;
+    if (isFileResponse(response)) {
+      // Closes the connection: the file is downloaded when it is needed.
+      response.body.on('error', () => {}).destroy();
+      return { status, headers, body: undefined };
+    }
+    return { status, headers, body: tryParseBoundedJson(await readText(response, RESPONSE_MAX_BYTES)) };
+  });
+}
+
+/** Returns true if a response says that it is an image, a video or another file. */
+export function isFileResponse({ headers }: HttpResponse): boolean {
+  return /^(?:image|video|audio)\/|^application\/octet-stream/i.test(String(headers['content-type'] ?? ''));
 }
 
 /**

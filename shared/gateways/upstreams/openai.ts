@@ -1,10 +1,10 @@
-import { FormData } from 'undici';
 import { canParseUrl } from '../../lib/canParseUrl.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { getContent, type HttpResponse } from '../httpClient.ts';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
+import { toFormData } from './formData.ts';
 import { type JsonResponse, requestJson, requestStream } from './http.ts';
 import { readImageResponse } from './imageResponse.ts';
 import {
@@ -25,7 +25,6 @@ import {
 } from './responses.ts';
 import {
   type CancelResult,
-  type SubmitImage,
   type SubmitRequest,
   type SubmitResult,
   type Upstream,
@@ -72,7 +71,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     const body = { model: modelId, ...input };
     const response = await requestJson('POST', `${baseUrl}/videos`, {
       headers: { ...headers, 'idempotency-key': generationId },
-      body: acceptsForm || images.length > 0 ? await toFormData(body, images) : body,
+      body: acceptsForm || images.length > 0 ? await toFormData(body, { images, listSuffix: '[]' }) : body,
     });
     if (response.status < 300 && isFailedStatus(response.body)) return failedResult(response.body);
     const id = getField(response.body, 'id');
@@ -105,7 +104,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     const body = { model: modelId, ...request.input };
     const options = {
       headers: { ...headers, 'idempotency-key': request.generationId },
-      body: images.length > 0 ? await toFormData(body, images) : body,
+      body: images.length > 0 ? await toFormData(body, { images, listSuffix: '[]' }) : body,
       timeoutMs: Math.max(1, Math.min(config.UPSTREAM_SYNC_TIMEOUT_MS, request.deadlineAt.getTime() - now().getTime())),
     };
     const path = images.length > 0 ? 'images/edits' : 'images/generations';
@@ -210,34 +209,4 @@ function getErrorCodes(body: unknown): string[] {
   return [getField(error, 'code'), getField(error, 'type')]
     .filter((code) => typeof code === 'string' || typeof code === 'number')
     .map(String);
-}
-
-/**
- * Builds form data. Addresses of the images become files; a list of them has one part each, in a field whose name ends
- * in `[]`. Other values that are not strings are sent as JSON.
- * @throws UpstreamError `unavailable` if an image cannot be read.
- */
-async function toFormData(body: Record<string, unknown>, images: readonly SubmitImage[] = []): Promise<FormData> {
-  const form = new FormData();
-  const findImage = (value: unknown) => images.find(({ url }) => url === value);
-  for (const [name, value] of Object.entries(body)) {
-    const values: unknown[] = Array.isArray(value) ? value : [value];
-    const found = values.map(findImage).filter((image) => image !== undefined);
-    if (values.length > 0 && found.length === values.length) {
-      const field = Array.isArray(value) ? `${name}[]` : name;
-      for (const image of found) form.append(field, await readAsFile(image), buildFileName(image));
-    } else form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
-  }
-  return form;
-}
-
-async function readAsFile(image: SubmitImage): Promise<Blob> {
-  const bytes = await image.read().catch((error: unknown) => {
-    throw new UpstreamError('unavailable', `An input image could not be read: ${(error as Error).message}`);
-  });
-  return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: image.contentType });
-}
-
-function buildFileName({ contentType }: SubmitImage): string {
-  return `image.${contentType.slice('image/'.length)}`;
 }
