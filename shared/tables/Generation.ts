@@ -61,7 +61,13 @@ export class Generation extends Model {
   /** Identifies it at the upstream that accepted it. */
   declare upstream_handle: Record<string, unknown> | null;
   /** Addresses of the outputs, from the end of its run at the upstream until it has ended here. */
-  declare upstream_output: { urls: [string, ...string[]]; isWatermarked: boolean } | null;
+  declare upstream_output: {
+    urls: [string, ...string[]];
+    isWatermarked: boolean;
+    costCents?: number;
+    /** Time in ISO 8601 from which the addresses are not valid. */
+    expiresAt?: string;
+  } | null;
   /** Time of the last poll of the upstream. */
   declare polled_at: Date | null;
   /** Time at which the enqueued poll is due. */

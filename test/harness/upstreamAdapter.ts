@@ -25,6 +25,8 @@ export type AdapterFactory = (route: UpstreamRoute) => Upstream;
 export async function loadAdapter(name: AdapterName): Promise<AdapterFactory> {
   setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
   if (name === 'fal') return (await import('../../shared/gateways/upstreams/fal.ts')).falUpstream;
+  if (name === 'http')
+    return (await import('../../shared/gateways/upstreams/described/describedUpstream.ts')).describedUpstream;
   if (name === 'openai') return (await import('../../shared/gateways/upstreams/openai.ts')).openaiUpstream;
   return (await import('../../shared/gateways/upstreams/replicate.ts')).replicateUpstream;
 }

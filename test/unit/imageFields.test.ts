@@ -73,6 +73,18 @@ describe('images in the input of an upstream', () => {
     expect(buildInput(routes['edit']!, [ONE])).to.deep.equal({ text: 'p', refs: [ONE.url] });
   });
 
+  it('have a field for each reference where the template names each', () => {
+    const input = { text: '$prompt', one: '$reference_1', two: '$reference_2', three: '$reference_3' };
+    const catalog = buildImageCatalog({ image: 'fal:own/image' });
+    const routes = parse(catalog, { models: { 'fal:own/image': { input } } });
+    expect(buildInput(routes['edit']!, [ONE, TWO])).to.deep.equal({ text: 'p', one: ONE.url, two: TWO.url });
+    const { three: _three, ...short } = input;
+    expect(() => parse(catalog, { models: { 'fal:own/image': { input: short } } })).to.throw(
+      ConfigError,
+      'CATALOG/models/edit/inputs/images is not used: UPSTREAMS/models/fal:own/image/input must contain "$reference_3".',
+    );
+  });
+
   it('must be used by every route of the model', () => {
     const catalog = buildImageCatalog({ video: 'fal:own/video' });
     const settings = { models: { 'fal:own/video': { input: { text: '$prompt', start: '$first_frame' } } } };

@@ -1,6 +1,10 @@
+import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
+import { PREDICTIONS } from '../fakes/providers/predictions.ts';
+
 /** Differences between the protocols: addresses, and the bodies of their responses. */
 export interface AdapterCase {
-  name: 'fal' | 'replicate' | 'openai';
+  name: 'fal' | 'replicate' | 'openai' | 'http';
+  settings?: Partial<UpstreamSettings>;
   path: string;
   authorization: string;
   /** The operation that serves the probe. */
@@ -53,5 +57,17 @@ export const CASES: AdapterCase[] = [
     outputOperation: 'status',
     runningStatuses: ['queued', 'in_progress', 'rendering'],
     output: (url, id) => ({ url: `${url}/v1/videos/${id}/content`, headers: { authorization: 'Bearer test' } }),
+  },
+  {
+    name: 'http',
+    settings: { protocol: PREDICTIONS },
+    path: '/v1',
+    authorization: 'Bearer test',
+    probe: 'probe',
+    receipt: (id) => ({ id, status: 'starting' }),
+    receiptStatus: 201,
+    outputOperation: 'status',
+    runningStatuses: ['starting', 'processing', 'queued', 'a word of tomorrow'],
+    output: (url, id) => ({ url: `${url}/files/${id}.mp4`, headers: { authorization: 'Bearer test' } }),
   },
 ];

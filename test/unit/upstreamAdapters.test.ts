@@ -23,7 +23,8 @@ const QUERY_FAULTS = [
   ['hang', false],
 ] as const;
 
-for (const { name, path, authorization, probe, receipt, receiptStatus, runningStatuses, output } of CASES) {
+for (const { name, settings: own, path, authorization, probe, receipt, receiptStatus, ...differences } of CASES) {
+  const { runningStatuses, output } = differences;
   describe(`the ${name} adapter, as every adapter`, () => {
     const fake = new FakeUpstream('test');
     let createUpstream: AdapterFactory;
@@ -38,10 +39,10 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
     });
 
     const upstream = (settings: Partial<UpstreamSettings> = {}): Upstream =>
-      createUpstream(buildRoute(name, 'video', 'owner/name', { baseUrl: `${fake.url}${path}`, ...settings }));
+      createUpstream(buildRoute(name, 'video', 'owner/name', { baseUrl: `${fake.url}${path}`, ...own, ...settings }));
 
     // A duration makes it a video where the input distinguishes them.
-    const duration = { fal: '5', replicate: 5, openai: undefined }[name];
+    const duration = { fal: '5', replicate: 5, openai: undefined, http: 5 }[name];
     const submission = () => buildSubmission({ input: { ...(duration !== undefined && { duration }) } });
     const submit = () => upstream().submit(submission());
 

@@ -38,6 +38,18 @@ const RESPONSES: Record<string, { confirms: UpstreamFault[]; leavesOpen: Upstrea
       { status: 200, body: null },
     ],
   },
+  http: {
+    confirms: [
+      { status: 200, body: { status: 'canceled', started_at: null } },
+      { status: 200, body: { status: 'canceled' } },
+    ],
+    leavesOpen: [
+      { status: 200, body: { status: 'canceled', started_at: '2026-11-21T09:30:00Z' } },
+      { status: 200, body: { status: 'starting', started_at: null } },
+      { status: 404, body: { status: 'canceled', started_at: null } },
+      { status: 200, body: null },
+    ],
+  },
   openai: {
     confirms: [],
     leavesOpen: [
@@ -51,7 +63,7 @@ const RESPONSES: Record<string, { confirms: UpstreamFault[]; leavesOpen: Upstrea
 const withoutNulls = (body: object): object =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 
-for (const { name, path } of CASES) {
+for (const { name, settings, path } of CASES) {
   describe(`cancelling with the ${name} adapter`, () => {
     const fake = new FakeUpstream('test');
     let createUpstream: AdapterFactory;
@@ -63,8 +75,8 @@ for (const { name, path } of CASES) {
     beforeEach(() => fake.reset());
 
     const upstream = (): Upstream =>
-      createUpstream(buildRoute(name, 'video', 'owner/name', { baseUrl: `${fake.url}${path}` }));
-    const duration = { fal: '5', replicate: 5, openai: undefined }[name];
+      createUpstream(buildRoute(name, 'video', 'owner/name', { baseUrl: `${fake.url}${path}`, ...settings }));
+    const duration = { fal: '5', replicate: 5, openai: undefined, http: 5 }[name];
 
     async function accept(): Promise<{ handle: UpstreamHandle; prompt: string }> {
       fake.outcome = 'wait';

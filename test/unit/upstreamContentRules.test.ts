@@ -20,7 +20,7 @@ import { CASES } from './upstreamAdapters.cases.ts';
 
 const REJECTED = { state: 'failed', message: NOT_ALLOWED };
 
-for (const { name, path, outputOperation } of CASES) {
+for (const { name, settings, path, outputOperation } of CASES) {
   describe(`the content rules of a provider at the ${name} adapter`, () => {
     const fake = new FakeUpstream('test');
     let createUpstream: AdapterFactory;
@@ -40,12 +40,12 @@ for (const { name, path, outputOperation } of CASES) {
     });
 
     const upstream = (kind: ModelKind = 'video') =>
-      createUpstream(buildRoute(name, kind, 'owner/name', { baseUrl: `${fake.url}${path}` }));
+      createUpstream(buildRoute(name, kind, 'owner/name', { baseUrl: `${fake.url}${path}`, ...settings }));
     const newFile = async () => join(folder, randomUUID());
 
     /** Submits a generation that ends at once, and returns its result. */
     async function run(kind: ModelKind) {
-      const duration = { fal: '5', replicate: 5, openai: undefined }[name];
+      const duration = { fal: '5', replicate: 5, openai: undefined, http: 5 }[name];
       const input = kind === 'video' && duration !== undefined ? { duration } : {};
       const submission = await upstream(kind).submit(buildSubmission({ input, newFile }));
       return submission.state === 'accepted' ? upstream(kind).poll(submission.handle) : submission;

@@ -1,11 +1,11 @@
 import type { GenerationParams, InputRole, ModelInput, ModelKind, ParamValue, Template } from '../../spec/catalog.ts';
 import { INPUT_ROLES } from '../../spec/catalog.ts';
-import type { AdapterName } from './modelPresets.ts';
+import type { BuiltInAdapter } from './modelPresets.ts';
 
 type Inputs = Readonly<Record<string, ModelInput>>;
 
 /** Fields for images in inputs that UPSTREAMS does not define, by protocol. */
-const IMAGE_FIELDS: Record<AdapterName, Record<ModelKind, Partial<Record<InputRole, string>>>> = {
+const IMAGE_FIELDS: Record<BuiltInAdapter, Record<ModelKind, Partial<Record<InputRole, string>>>> = {
   fal: {
     video: { first_frame: 'image_url', last_frame: 'end_image_url', reference: 'image_urls' },
     image: { reference: 'image_urls' },
@@ -18,7 +18,7 @@ const IMAGE_FIELDS: Record<AdapterName, Record<ModelKind, Partial<Record<InputRo
 };
 
 /** Adds the fields for the images that a model takes to an input that is not configured. */
-export function addImageFields(input: Template, adapter: AdapterName, kind: ModelKind, inputs: Inputs): Template {
+export function addImageFields(input: Template, adapter: BuiltInAdapter, kind: ModelKind, inputs: Inputs): Template {
   const fields = IMAGE_FIELDS[adapter][kind];
   const added = listRoles(inputs).flatMap((role) => {
     const field = fields[role];
@@ -33,27 +33,37 @@ export interface RoleImage {
   url: string;
 }
 
+/** Largest number of references of a model. */
+const REFERENCES_MAX = 30;
+const REFERENCE_NAMES = Array.from({ length: REFERENCES_MAX }, (_, index) => `reference_${index + 1}`);
+
+/** The variables of all images, without any. Templates that are the same for models with and without images use them. */
+export const NO_IMAGES: Readonly<Record<string, null>> = Object.fromEntries(
+  [...INPUT_ROLES, ...REFERENCE_NAMES].map((name) => [name, null]),
+);
+
 /**
- * Returns the variables for the images of a generation: `$first_frame` and `$last_frame` are an address and `$reference`
- * is a list. Those without an image are null, so that their fields are left out. Empty for a model without images.
+ * Returns the variables for the images of a generation: `$first_frame` and `$last_frame` are an address, `$reference` is a
+ * list, and `$reference_1` the first of it. Those without an image are null, so that their fields are left out. Empty for a
+ * model without images.
  */
 export function buildImageVariables(inputs: Inputs, images: readonly RoleImage[]): Record<string, ParamValue | null> {
   const urls = (role: InputRole) => images.filter((image) => image.role === role).map(({ url }) => url);
-  return Object.fromEntries(
-    listRoles(inputs).map((role) => {
-      const [first, ...rest] = urls(role);
-      if (first === undefined) return [role, null];
-      return [role, role === 'reference' ? [first, ...rest] : first];
-    }),
-  );
+  const entries = listRoles(inputs).flatMap((role): [string, ParamValue | null][] => {
+    const found = urls(role);
+    if (role !== 'reference') return [[role, found[0] ?? null]];
+    return [
+      [role, found.length === 0 ? null : found],
+      ...REFERENCE_NAMES.map((name, index): [string, string | null] => [name, found[index] ?? null]),
+    ];
+  });
+  return Object.fromEntries(entries);
 }
 
-/** Returns example images for the check of an input at the start: one for every parameter. */
-export function buildSampleImages(inputs: Inputs, names: readonly string[]): RoleImage[] {
-  return names.map((name) => ({
-    role: (inputs[name] as ModelInput).role,
-    url: `https://images.invalid/${name}.png`,
-  }));
+/** Returns example images for the check of an input at the start: as many as a parameter takes. */
+export function buildSampleImages(inputs: Inputs, name: string): RoleImage[] {
+  const { role, max } = inputs[name] as ModelInput;
+  return Array.from({ length: max }, (_, index) => ({ role, url: `https://images.invalid/${name}-${index}.png` }));
 }
 
 /** Removes the values of image parameters, which templates read by their roles. */

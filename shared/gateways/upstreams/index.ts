@@ -3,6 +3,7 @@ import { ConfigError } from '../../lib/config.ts';
 import { upstreamRequestDuration } from '../../lib/metrics.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { withSpan } from '../../lib/tracing.ts';
+import { describedUpstream } from './described/describedUpstream.ts';
 import { falUpstream } from './fal.ts';
 import type { AdapterName } from './modelPresets.ts';
 import { openaiUpstream } from './openai.ts';
@@ -12,6 +13,7 @@ import { getUpstreamRoutes, type UpstreamRoute } from './upstreamConfig.ts';
 
 const ADAPTER_FACTORIES: Record<AdapterName, (route: UpstreamRoute) => Upstream> = {
   fal: falUpstream,
+  http: describedUpstream,
   openai: openaiUpstream,
   replicate: replicateUpstream,
 };
@@ -77,17 +79,19 @@ export function validateUpstreams(): void {
 }
 
 /** Returns whether the key of a route's upstream is configured, if it requires one. */
-export function hasKey({ upstream }: UpstreamRoute): boolean {
-  return upstream.key !== null || KEY_VARIABLES[upstream.adapter] === undefined;
+export function hasKey({ upstream: { adapter, key, protocol } }: UpstreamRoute): boolean {
+  const isRequired = protocol === undefined ? KEY_VARIABLES[adapter] !== undefined : protocol.auth.type !== 'none';
+  return key !== null || !isRequired;
 }
 
 /** Checks the keys. @throws ConfigError if an upstream that is used requires a key and none is set. */
 export function requireUpstreamKeys(): void {
   for (const route of Object.values(getUpstreamRoutes()).flat()) {
     const { upstream } = route;
+    if (hasKey(route)) continue;
     const variable = KEY_VARIABLES[upstream.adapter];
-    if (hasKey(route) || variable === undefined) continue;
-    const place = upstream.name === upstream.adapter ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
+    const isBuiltIn = upstream.name === upstream.adapter && variable !== undefined;
+    const place = isBuiltIn ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
     throw new ConfigError(`${place} is not set: it must be the key for ${upstream.baseUrl}.`);
   }
 }

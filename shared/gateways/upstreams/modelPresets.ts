@@ -1,7 +1,11 @@
 import type { ModelKind } from '../../spec/catalog.ts';
 import type { Template } from '../../lib/template.ts';
 
-export const ADAPTER_NAMES = ['fal', 'openai', 'replicate'] as const;
+/** Protocols that are code. */
+export const BUILT_IN_ADAPTERS = ['fal', 'openai', 'replicate'] as const;
+export type BuiltInAdapter = (typeof BUILT_IN_ADAPTERS)[number];
+/** Protocols of upstreams; that of `http` is data. */
+export const ADAPTER_NAMES = [...BUILT_IN_ADAPTERS, 'http'] as const;
 export type AdapterName = (typeof ADAPTER_NAMES)[number];
 
 /** Settings of an upstream's model: its input, and the price of a completed run, in cents. */
@@ -37,7 +41,7 @@ const IMAGE_SIZES = {
 };
 
 /** Input of models without a preset or an entry in UPSTREAMS, by protocol. */
-export const DEFAULT_INPUTS: Record<AdapterName, Record<ModelKind, Template>> = {
+export const DEFAULT_INPUTS: Record<BuiltInAdapter, Record<ModelKind, Template>> = {
   fal: {
     video: {
       prompt: '$prompt',

@@ -1,4 +1,4 @@
-import type { ModelKind } from '../../spec/catalog.ts';
+import type { InputRole, ModelKind } from '../../spec/catalog.ts';
 
 /** A generation to submit. */
 export interface SubmitRequest {
@@ -21,6 +21,7 @@ export interface SubmitImage {
   /** Its address, as the input contains it. */
   url: string;
   contentType: string;
+  role?: InputRole;
   /** Reads its content from our storage. */
   read(): Promise<Uint8Array>;
 }
@@ -35,12 +36,23 @@ export type UpstreamOutput = { url: string } | { file: string };
 export type UpstreamOutputs = readonly [UpstreamOutput, ...UpstreamOutput[]];
 
 export type UpstreamResult =
-  | { state: 'succeeded'; outputs: UpstreamOutputs; isWatermarked: boolean }
+  | {
+      state: 'succeeded';
+      outputs: UpstreamOutputs;
+      isWatermarked: boolean;
+      /** Price of the run, if the provider reports it. */
+      costCents?: number;
+      /** Time from now on for which the addresses of the outputs are valid. Absent: not known. */
+      expiresInMs?: number;
+    }
   /** `message` is shown to the customer. */
   | { state: 'failed'; message: string };
 
-/** `isWaiting` is true if it has not started yet, and can be cancelled with a confirmation. */
-export type UpstreamProgress = { state: 'running'; isWaiting?: true } | UpstreamResult;
+/**
+ * `isWaiting` is true if it has not started yet, and can be cancelled with a confirmation. `progress` is what the provider
+ * says about it, for operators.
+ */
+export type UpstreamProgress = { state: 'running'; isWaiting?: true; progress?: string } | UpstreamResult;
 
 /** `did_not_run` only if the provider's documentation says so: the customer is refunded, and nothing may be charged to us. */
 export type CancelResult = 'did_not_run' | 'unknown';

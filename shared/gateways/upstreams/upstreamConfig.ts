@@ -14,11 +14,13 @@ import type {
   Template,
 } from '../../spec/catalog.ts';
 import { TEST_UPSTREAM_NAME } from '../../spec/testMode.ts';
-import { addImageFields, buildImageVariables, buildSampleImages, type RoleImage } from './imageFields.ts';
+import { addImageFields, buildImageVariables, buildSampleImages, NO_IMAGES } from './imageFields.ts';
 import { DEFAULT_INPUTS, MODEL_PRESETS, type UpstreamModelSettings } from './modelPresets.ts';
+import { parseModelId } from './described/requests.ts';
+import { PRICE_MAX_CENTS } from './priceTemplate.ts';
 import { isTestUpstream, pickTestParams, TEST_INPUT, TEST_MODEL_IDS } from './testUpstream.ts';
 import { readUpstreams, type UpstreamSettings } from './upstreamSettings.ts';
-import { parseUpstreamsVariable, PRICE_MAX_CENTS } from './upstreamsVariable.ts';
+import { parseUpstreamsVariable } from './upstreamsVariable.ts';
 
 /** An upstream, and one of its models, that can run generations of a catalog model. */
 export interface UpstreamRoute {
@@ -97,9 +99,19 @@ function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable:
     const names = [...partialConfig.upstreams.keys()].filter((name) => name !== TEST_UPSTREAM_NAME).join(', ');
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
+  requireDescribed(route, variable);
   requireImagesUsed(route, model);
   checkRoute(route, model, variable, value);
   return route;
+}
+
+/** Requires that the description of a provider says how it makes what a model makes. */
+function requireDescribed({ upstream: { name, protocol }, kind, modelId }: UpstreamRoute, variable: string): void {
+  if (protocol === undefined) return;
+  const place = `the description of the upstream ${name}`;
+  if (protocol[kind] === undefined) throw new ConfigError(`${variable} cannot be used: ${place} makes no ${kind}s.`);
+  if (parseModelId(protocol, modelId) === undefined)
+    throw new ConfigError(`${variable} cannot be used: by ${place}, its model id must be ${protocol.model}.`);
 }
 
 /**
@@ -146,7 +158,7 @@ function listRouteParams(
 function requireImagesUsed(route: UpstreamRoute, { slug, inputs, definition }: CatalogModel): void {
   const [params = {}] = listParams(definition);
   for (const name of Object.keys(inputs)) {
-    const images = buildSampleImages(inputs, [name]);
+    const images = buildSampleImages(inputs, name);
     const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(inputs, images) };
     const path = `CATALOG/models/${slug}/inputs/${name}`;
     const place = `UPSTREAMS/models/${route.upstream.name}:${route.modelId}/input`;
@@ -157,8 +169,10 @@ function requireImagesUsed(route: UpstreamRoute, { slug, inputs, definition }: C
     } catch (error) {
       throw new ConfigError(`${path} does not fit ${place}: ${(error as Error).message}.`);
     }
-    if (input.includes((images[0] as RoleImage).url)) continue;
-    throw new ConfigError(`${path} is not used: ${place} must contain "$${role}".`);
+    const unused = images.findIndex(({ url }) => !input.includes(url));
+    if (unused === -1) continue;
+    const variable = unused === 0 ? role : `reference_${unused + 1}`;
+    throw new ConfigError(`${path} is not used: ${place} must contain "$${variable}".`);
   }
 }
 
@@ -171,11 +185,24 @@ export function findUpstreamRoute(
 ): UpstreamRoute | undefined {
   const upstream = upstreams.get(upstreamName);
   if (upstream === undefined) return undefined;
-  const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
-  const template = preset?.input ?? (isTestUpstream(upstream) ? TEST_INPUT : DEFAULT_INPUTS[upstream.adapter][kind]);
-  const input = addImageFields(template, upstream.adapter, kind, inputs);
-  const modelSettings = Object.assign({}, preset, { input }, modelOverrides[`${upstreamName}:${modelId}`]);
+  const preset = findPreset(upstream, kind, modelId, inputs);
+  const modelSettings = Object.assign({}, preset, modelOverrides[`${upstreamName}:${modelId}`]);
   return { model, kind, upstream, modelId, modelSettings, optionalParams, inputs, outputs: definition?.outputs };
+}
+
+/** Returns the settings of a model that UPSTREAMS does not define. */
+function findPreset(
+  upstream: UpstreamSettings,
+  kind: ModelKind,
+  modelId: string,
+  inputs: Readonly<Record<string, ModelInput>>,
+): UpstreamModelSettings {
+  const { adapter, protocol } = upstream;
+  if (adapter === 'http')
+    return { input: protocol?.[kind]?.input ?? { prompt: '$prompt' }, ...protocol?.models?.[modelId] };
+  const preset = MODEL_PRESETS[`${adapter}:${modelId}`];
+  const template = preset?.input ?? (isTestUpstream(upstream) ? TEST_INPUT : DEFAULT_INPUTS[adapter][kind]);
+  return { ...preset, input: addImageFields(template, adapter, kind, inputs) };
 }
 
 /** Returns the route of a model for test accounts, or undefined without TEST_UPSTREAM_URL. */
@@ -191,7 +218,8 @@ export function buildUpstreamInput(
   { modelSettings, optionalParams, upstream, kind }: UpstreamRoute,
   variables: TemplateVariables,
 ): Record<string, unknown> {
-  const input = fillTemplate(modelSettings.input, { ...listAbsent(optionalParams), ...variables });
+  const absentImages = upstream.adapter === 'http' ? NO_IMAGES : {};
+  const input = fillTemplate(modelSettings.input, { ...absentImages, ...listAbsent(optionalParams), ...variables });
   if (typeof input === 'object' && input !== null && !Array.isArray(input))
     return { ...input, ...(isTestUpstream(upstream) ? pickTestParams(kind, variables) : {}) };
   throw new Error(`the input must be an object, not ${JSON.stringify(input)}`);
@@ -258,7 +286,7 @@ export function findReleaseRoutes(model: CatalogModel): [position: number, route
 const COUNT_FIELDS = ['n', 'num_images', 'num_outputs'];
 
 interface BuiltInput {
-  upstream: Pick<UpstreamSettings, 'adapter'>;
+  upstream: Pick<UpstreamSettings, 'adapter' | 'protocol'>;
   kind: ModelKind;
   modelId: string;
 }
@@ -272,12 +300,20 @@ function findInputProblem(
   const countField = COUNT_FIELDS.find((field) => field in input && Number(input[field]) !== outputs);
   if (countField !== undefined)
     return `"${countField}" is ${String(input[countField])}, but "outputs" of the model is ${outputs}: the customer pays for each file that the provider bills for`;
-  if (outputs > 1 && upstream.adapter === 'openai')
-    return `"outputs" must be 1, because the adapter openai takes one file of a response`;
+  if (outputs > 1 && takesOneFile(upstream, kind))
+    return `"outputs" must be 1, because the adapter ${upstream.adapter} takes one file of a response`;
   const { size } = input;
   const isSized = upstream.adapter === 'openai' && kind === 'image' && typeof size === 'string' && size !== 'auto';
   if (!isSized || isGptImageSize(modelId, size)) return undefined;
   return `${modelId} does not make images of ${size}`;
+}
+
+/** Returns whether the file of a run is a response, or inside of the response to the submit. */
+function takesOneFile({ adapter, protocol }: BuiltInput['upstream'], kind: ModelKind): boolean {
+  const { submit, poll } = protocol?.[kind] ?? {};
+  const output = submit?.output ?? poll?.output;
+  const isFile = output !== undefined && output.at === undefined;
+  return adapter === 'openai' || isFile || submit?.output?.as === 'base64';
 }
 
 /** Sizes of gpt-image-1, gpt-image-1.5 and gpt-image-1-mini. */

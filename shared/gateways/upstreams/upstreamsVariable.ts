@@ -2,15 +2,13 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { ConfigError } from '../../lib/config.ts';
 import { parseConfigJson } from '../../lib/configJson.ts';
-import { ADAPTER_NAMES } from './modelPresets.ts';
 import type { Template } from '../../lib/template.ts';
+import { Protocol } from './described/protocol.ts';
+import { ADAPTER_NAMES } from './modelPresets.ts';
+import { PriceTemplate } from './priceTemplate.ts';
 
-/** Upper bound for the price of a run or of a second, to catch typing errors. */
-export const PRICE_MAX_CENTS = 100_000;
-
-const PriceTemplate = Type.Unsafe<Template>(
-  Type.Union([Type.Number({ minimum: 0, maximum: PRICE_MAX_CENTS }), Type.Object({})]),
-);
+const Address = Type.String({ pattern: '^https?://\\S+$', description: 'an address such as http://host/v1' });
+const Secret = Type.String({ pattern: '^[^$]', description: 'the key itself, or ${NAME} for a variable' });
 
 /** Schema of the variable UPSTREAMS. */
 const UpstreamsVariable = Type.Object(
@@ -21,15 +19,20 @@ const UpstreamsVariable = Type.Object(
         Type.Object(
           {
             adapter: Type.Optional(Type.Enum([...ADAPTER_NAMES])),
-            base_url: Type.Optional(Type.String({ pattern: '^https?://\\S+$' })),
-            key: Type.Optional(Type.String({ pattern: '^[^$]' })),
+            base_url: Type.Optional(Address),
+            key: Type.Optional(Secret),
+            key_id: Type.Optional(Secret),
+            provider: Type.Optional(Type.String()),
+            protocol: Type.Optional(Protocol),
             concurrency: Type.Optional(Type.Integer({ minimum: 1 })),
             per_minute: Type.Optional(Type.Integer({ minimum: 1 })),
             local: Type.Optional(Type.Boolean()),
             form: Type.Optional(Type.Boolean()),
-            callbacks: Type.Optional(Type.Union([Type.Boolean(), Type.String({ pattern: '^https?://\\S+$' })])),
-            callback_keys_url: Type.Optional(Type.String({ pattern: '^https?://\\S+$' })),
-            callback_secret: Type.Optional(Type.String({ pattern: '^whsec_' })),
+            callbacks: Type.Optional(
+              Type.Union([Type.Boolean(), Address], { description: 'true, false, or an address such as https://host' }),
+            ),
+            callback_keys_url: Type.Optional(Address),
+            callback_secret: Type.Optional(Secret),
           },
           { additionalProperties: false },
         ),
@@ -53,6 +56,8 @@ const UpstreamsVariable = Type.Object(
   { additionalProperties: false },
 );
 export type UpstreamsVariable = Static<typeof UpstreamsVariable>;
+/** An upstream of the variable. */
+export type DeclaredUpstream = NonNullable<UpstreamsVariable['upstreams']>[string];
 
 const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false });
 
@@ -75,26 +80,31 @@ function isNotUnionBranchError({ schemaPath }: ErrorObject): boolean {
 
 function describeVariableError({ instancePath, keyword, params, propertyName, parentSchema }: ErrorObject): string {
   const path = `UPSTREAMS${instancePath.replaceAll('~1', '/')}`;
-  const { pattern, allowedValues, additionalProperty, type, limit } = params as Record<string, unknown>;
+  const { allowedValues, additionalProperty, missingProperty, type, limit } = params as Record<string, unknown>;
+  const description = parentSchema?.['description'];
   switch (keyword) {
     case 'additionalProperties': {
       const allowedFields = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {});
       if (allowedFields.length === 0)
-        return `${path}: the name "${String(additionalProperty)}" may contain only a-z, 0-9, _ and -.`;
+        return `${path}: the name "${String(additionalProperty)}" ${describeNames(path)}.`;
       return `${path} has no field "${String(additionalProperty)}"; allowed fields are ${allowedFields.join(', ')}.`;
     }
+    case 'required':
+      return `${path} must have "${String(missingProperty)}".`;
     case 'enum':
       return `${path} must be one of ${(allowedValues as string[]).join(', ')}.`;
     case 'pattern':
-      if (propertyName !== undefined) return `${path}: the name "${propertyName}" may contain only a-z, 0-9, _ and -.`;
-      if (path.endsWith('/callback_secret')) return `${path} must begin with whsec_, or be \${NAME} for a variable.`;
-      return `${path} must be ${String(pattern).startsWith('^https') ? 'an address such as http://host/v1' : 'the key itself, or ${NAME} for a variable'}.`;
+      if (propertyName !== undefined) return `${path}: the name "${propertyName}" ${describeNames(path)}.`;
+      return `${path} must be ${String(description)}.`;
     case 'anyOf':
-      if (path.endsWith('/callbacks')) return `${path} must be true, false, or an address such as https://host.`;
-      return `${path} must be a number from 0 to ${PRICE_MAX_CENTS}, or a table with "$by".`;
+      return `${path} must be ${String(description)}.`;
     case 'type':
       return `${path} must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${String(type)}.`;
     default:
       return `${path} must be ${keyword === 'minimum' ? `at least ${String(limit)}` : 'of another form'}.`;
   }
+}
+
+function describeNames(path: string): string {
+  return path.endsWith('/statuses') ? 'must be a status such as 202' : 'may contain only a-z, 0-9, _ and -';
 }

@@ -45,10 +45,15 @@ export async function passOutput(generation: SubmittedGeneration, result: Succes
   void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
 }
 
-function toStorable({ outputs, isWatermarked }: Success): StoredOutput | undefined {
+function toStorable({ outputs, isWatermarked, costCents, expiresInMs }: Success): StoredOutput | undefined {
   const [first, ...others] = outputs.map((output) => ('url' in output ? output.url : ''));
   if (first === undefined || ![first, ...others].every((url) => STORABLE_ADDRESS.test(url))) return undefined;
-  return { urls: [first, ...others], isWatermarked };
+  return {
+    urls: [first, ...others],
+    isWatermarked,
+    ...(costCents === undefined ? {} : { costCents }),
+    ...(expiresInMs === undefined ? {} : { expiresAt: addMilliseconds(now(), expiresInMs).toISOString() }),
+  };
 }
 
 /** Stores the outputs of generations that have ended at their upstream, within the slots of each upstream. */
@@ -78,6 +83,7 @@ async function collect(
   if (generation === undefined) return;
   try {
     const result = kept ?? toSuccess(generation.upstream_output as StoredOutput);
+    if (result === undefined) throw new Error('the addresses of the outputs have expired');
     const route = (await getGenerationRoute(generation)) as UpstreamRoute;
     await withCollectionLease([generation], () => finalizeGeneration(generation, route, result, { resize }));
     // An output that no row holds has kept its place until now.
@@ -102,8 +108,16 @@ async function recordEnd(upstream: string, record: OutputRecord): Promise<Claime
   return generation;
 }
 
-function toSuccess({ urls: [first, ...others], isWatermarked }: StoredOutput): Success {
-  return { state: 'succeeded', outputs: [{ url: first }, ...others.map((url) => ({ url }))], isWatermarked };
+/** @returns undefined if the addresses have expired: the upstream has others, or none. */
+function toSuccess({
+  urls: [first, ...others],
+  isWatermarked,
+  costCents,
+  expiresAt,
+}: StoredOutput): Success | undefined {
+  if (expiresAt !== undefined && new Date(expiresAt) <= now()) return undefined;
+  const cost = costCents === undefined ? {} : { costCents };
+  return { state: 'succeeded', outputs: [{ url: first }, ...others.map((url) => ({ url }))], isWatermarked, ...cost };
 }
 
 /**

@@ -73,7 +73,7 @@ export async function finalizeGeneration(
       ...first,
       more_outputs: more.length === 0 ? null : more,
       is_watermarked: result.isWatermarked || isTestUpstream(route.upstream),
-      provider_cost_cents: tryComputeCostCents(generation, route),
+      provider_cost_cents: result.costCents ?? tryComputeCostCents(generation, route),
     };
     const hasEnded = await retry(() => retryDuringOutage(generation, () => completeGeneration(success)));
     if (!hasEnded) await scheduleOrphanedMediaDeletion(generation);

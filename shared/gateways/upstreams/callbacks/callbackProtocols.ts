@@ -1,5 +1,6 @@
 import { createHash, createHmac, type KeyObject, timingSafeEqual, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { getField } from '../responses.ts';
 
 /** Keys with which an upstream signs: public keys, or secrets. */
 export type VerificationKeys = readonly (KeyObject | Buffer)[];
@@ -16,13 +17,13 @@ export interface CallbackProtocol {
   readTimestamp(headers: IncomingHttpHeaders): number | undefined;
   /** Returns true if the signature is that of one of the keys. */
   verify(request: CallbackRequest, keys: VerificationKeys): boolean;
-  /** Field of the body with the id of the job, and of the handle with the same id. */
-  idField: 'request_id' | 'id';
+  /** Returns the id of the job, which its handle has in `request_id` or `id`. */
+  readId(body: unknown): unknown;
 }
 
 /** Call-backs of fal's queue: an Ed25519 signature of request, user, time and the hash of the body. */
 export const falCallbacks: CallbackProtocol = {
-  idField: 'request_id',
+  readId: (body) => getField(body, 'request_id'),
   readTimestamp: (headers) => {
     const { requestId, userId, timestamp, signature } = readFalHeaders(headers);
     const isComplete = requestId !== '' && userId !== '' && /^[0-9a-f]{128}$/i.test(signature);
@@ -53,7 +54,7 @@ const SECRET_MIN_BYTES = 16;
 
 /** Call-backs of Replicate: Standard Webhooks, with the secret of the account. */
 export const replicateCallbacks: CallbackProtocol = {
-  idField: 'id',
+  readId: (body) => getField(body, 'id'),
   readTimestamp: (headers) => {
     const { id, timestamp, signatures } = readReplicateHeaders(headers);
     return id !== '' && signatures.length > 0 && /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : undefined;

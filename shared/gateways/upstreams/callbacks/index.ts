@@ -6,7 +6,6 @@ import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../spec/durations.ts';
 import { requestJson } from '../http.ts';
-import type { AdapterName } from '../modelPresets.ts';
 import { getField, isSafeString } from '../responses.ts';
 import { UpstreamError } from '../upstream.ts';
 import type { UpstreamSettings } from '../upstreamSettings.ts';
@@ -19,18 +18,16 @@ import {
   type VerificationKeys,
 } from './callbackProtocols.ts';
 import type { CallbackSettings } from './callbackSettings.ts';
-
-const PROTOCOLS: Record<Exclude<AdapterName, 'openai'>, CallbackProtocol> = {
-  fal: falCallbacks,
-  replicate: replicateCallbacks,
-};
+import { describedCallbacks } from './describedCallbacks.ts';
 
 /** Difference between the time of a signature and ours from which a call-back is rejected, as its providers advise. */
 const TOLERANCE_SECONDS = 300;
 
-function getProtocol({ adapter }: UpstreamSettings): CallbackProtocol {
-  if (adapter === 'openai') throw new Error('This protocol has no call-backs.');
-  return PROTOCOLS[adapter];
+function getProtocol({ adapter, protocol }: UpstreamSettings): CallbackProtocol {
+  if (adapter === 'fal') return falCallbacks;
+  if (adapter === 'replicate') return replicateCallbacks;
+  if (protocol?.callback === undefined) throw new Error('This protocol has no call-backs.');
+  return describedCallbacks(protocol.callback);
 }
 
 /** Returns true if the headers are well-formed and the signature is recent. Verifying it requires the body. */
@@ -52,11 +49,10 @@ export async function verifyCallback(
   if (callbacks === undefined) return undefined;
   const protocol = getProtocol(upstream);
   const isGenuine = await verifyWithKeys({ ...upstream, callbacks }, (keys) => protocol.verify(request, keys));
-  return isGenuine ? readJobId(request.body, protocol.idField) : undefined;
+  return isGenuine ? toJobId(protocol.readId(tryParseBoundedJson(request.body.toString()))) : undefined;
 }
 
-function readJobId(body: Buffer, field: string): string | undefined {
-  const id = getField(tryParseBoundedJson(body.toString()), field);
+function toJobId(id: unknown): string | undefined {
   return isSafeString(id) ? id : undefined;
 }
 

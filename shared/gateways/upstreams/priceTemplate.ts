@@ -1,0 +1,12 @@
+import Type from 'typebox';
+import type { Template } from '../../lib/template.ts';
+
+/** Upper bound for the price of a run or of a second, to catch typing errors. */
+export const PRICE_MAX_CENTS = 100_000;
+
+/** Schema of a price in cents. */
+export const PriceTemplate = Type.Unsafe<Template>(
+  Type.Union([Type.Number({ minimum: 0, maximum: PRICE_MAX_CENTS }), Type.Object({})], {
+    description: `a number from 0 to ${PRICE_MAX_CENTS}, or a table with "$by"`,
+  }),
+);

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { newTempFile } from '../../shared/gateways/media/tempFiles.ts';
+import {
+  buildUpstreamInput,
+  findUpstreamRoute,
+  getUpstream,
+  type UpstreamRoute,
+} from '../../shared/gateways/upstreams/index.ts';
+import { PROVIDERS } from '../../shared/gateways/upstreams/providers/index.ts';
+import { getModelBySlug } from '../../shared/lib/catalog/catalog.ts';
+import { listParams } from '../../shared/lib/catalog/paramValues.ts';
+import { MP4, PNG } from '../fakes/misbehave.ts';
+import { PROVIDER_CASES } from '../fakes/providers/index.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { makeImage, upload } from '../harness/inputImages.ts';
+import { startTestService, type TestService } from '../harness/testService.ts';
+import { postponePolls, waitForStoredEnd } from '../harness/upstreamCallbacks.ts';
+
+const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
+const CALLBACK_FIELDS = /^https?:.*\/upstream-events\//;
+
+/** A model for each provider, and one with references for those that take some. */
+function buildCatalog(): string {
+  const models = PROVIDER_CASES.flatMap(({ provider, kind, model, params, references }) => {
+    const [first = [], ...others] = Object.entries(params);
+    const entries = [first, ...others] as [string, { enum: unknown[] }][];
+    const defaults = entries.map(([name, param]) => [name, { ...param, default: param.enum[0] }]);
+    const made = {
+      name: provider,
+      kind,
+      description: `A model of ${provider}.`,
+      upstreams: [`${provider}:${model}`],
+      params: Object.fromEntries(defaults),
+      credits: 3,
+    };
+    const inputs = { images: { role: 'reference', max: references?.max } };
+    return [[provider, made], ...(references === undefined ? [] : [[`${provider}-edit`, { ...made, inputs }]])];
+  });
+  return JSON.stringify({ models: Object.fromEntries(models) });
+}
+
+describe('the providers whose descriptions come with the service', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    await Promise.all(PROVIDER_CASES.map(({ fake }) => fake.start()));
+    const upstreams = PROVIDER_CASES.map(({ provider, fake, basePath, settings, callBack }) => [
+      provider,
+      {
+        adapter: 'http',
+        provider,
+        base_url: `${fake.url}${basePath}`,
+        key: fake.key,
+        local: true,
+        ...(callBack === undefined ? {} : { callbacks: true }),
+        ...settings,
+      },
+    ]);
+    service = await startTestService({
+      env: { CATALOG: buildCatalog(), UPSTREAMS: JSON.stringify({ upstreams: Object.fromEntries(upstreams) }) },
+    });
+    customer = await service.createCustomer('studio');
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all(PROVIDER_CASES.map(({ fake }) => fake.stop()));
+  });
+
+  it('are all tested here', () => {
+    expect(PROVIDER_CASES.map(({ provider }) => provider)).to.have.members(Object.keys(PROVIDERS));
+  });
+
+  for (const provided of PROVIDER_CASES) {
+    const { provider, fake, kind, model, body, cents, failure, callBack, references } = provided;
+    const create = async (params: object = {}, slug = provider) => {
+      const prompt = `a "lighthouse" ${randomUUID()}`;
+      const { status, body: created } = await customer.createGeneration({ model: slug, params, prompt });
+      expect(status, JSON.stringify(created)).to.equal(201);
+      return { uuid: created.uuid as string, prompt };
+    };
+    const getRoute = () => findUpstreamRoute(getModelBySlug(provider), provider, model) as UpstreamRoute;
+    const withoutCallback = (input: object) =>
+      Object.fromEntries(
+        Object.entries(input).filter(
+          ([, value]) =>
+            !CALLBACK_FIELDS.test(String(value)) && !Object.values(provided.settings ?? {}).includes(value),
+        ),
+      );
+    describe(provider, () => {
+      beforeEach(() => fake.reset());
+      afterEach(() => expect(fake.refusals, 'requests that the documentation does not allow').to.deep.equal([]));
+
+      it('makes an output with one request as documented, and its price is recorded', async () => {
+        const { uuid, prompt } = await create();
+        const ended = await customer.waitForEnd(uuid);
+        expect(ended).to.include({ status: 'succeeded', error_message: null });
+        const output = Buffer.from(await (await fetch(ended.output_url)).arrayBuffer());
+        expect(output).to.deep.equal(kind === 'image' ? PNG : MP4);
+        expect(fake.jobs.map(({ input }) => withoutCallback(input))).to.deep.equal([body(prompt)]);
+        const sql = 'SELECT cast(provider_cost_cents AS float) AS cents FROM generations WHERE uuid = $1';
+        expect((await service.sql(sql, [uuid]))[0]).to.deep.equal({ cents: cents ?? null });
+      });
+
+      it('accepts every value of the parameters', async () => {
+        for (const params of listParams(getModelBySlug(provider).definition)) {
+          const input = buildUpstreamInput(getRoute(), { prompt: 'a lighthouse', ...params });
+          const request = {
+            generationId: randomUUID(),
+            input,
+            deadlineAt: new Date(Date.now() + 60_000),
+            newFile: newTempFile,
+          };
+          const { state } = await getUpstream(getRoute()).submit(request);
+          expect(state, JSON.stringify(params)).to.be.oneOf(['accepted', 'succeeded']);
+        }
+      });
+
+      it('refunds a prompt, and an output, that its content policy does not allow', async () => {
+        const balance = await customer.balance();
+        fake.rejectsPrompts = true;
+        const prompt = await create();
+        expect(await customer.waitForEnd(prompt.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
+        fake.rejectsPrompts = false;
+        fake.outcome = 'policy';
+        const output = await create();
+        expect(await customer.waitForEnd(output.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
+        expect(await customer.balance()).to.equal(balance);
+      });
+
+      it('submits again while the provider is busy, and makes one job', async () => {
+        fake.faults.submit = { status: 429, headers: { 'retry-after': '1' }, body: {} };
+        const { uuid } = await create();
+        while (fake.calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+        fake.faults = {};
+        expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
+        expect(fake.jobs).to.have.length(1);
+      });
+
+      it('is probed with its key', async () => {
+        const route = getRoute();
+        await getUpstream(route).probe();
+        const wrong = { ...route, upstream: { ...route.upstream, name: `${provider}-wrong`, key: 'wrong' } };
+        const error: Error = await getUpstream(wrong)
+          .probe()
+          .then(
+            () => new Error('the probe succeeded'),
+            (reason: Error) => reason,
+          );
+        expect(error).to.include({ name: 'UpstreamError', isAccountError: true });
+      });
+
+      if (failure !== undefined) {
+        it('refunds a run that failed, with the reason of the provider', async () => {
+          const balance = await customer.balance();
+          fake.outcome = 'failed';
+          const { uuid } = await create();
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'failed', error_message: failure });
+          expect(await customer.balance()).to.equal(balance);
+        });
+
+        it('polls through an outage', async () => {
+          fake.outcome = 'wait';
+          const { uuid } = await create();
+          while (fake.jobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+          fake.faults = { status: 503, result: 503 };
+          await customer.readGeneration(uuid);
+          fake.end('succeeded');
+          fake.faults = {};
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
+          expect(fake.jobs).to.have.length(1);
+        });
+      }
+
+      if (callBack !== undefined) {
+        it('calls when a run has ended, so that it is found at once', async () => {
+          fake.outcome = 'wait';
+          const { uuid } = await create();
+          await postponePolls(service, uuid);
+          fake.end('succeeded');
+          const [job] = fake.jobs;
+          expect((await callBack(job!)).status).to.equal(204);
+          expect(await waitForStoredEnd(service, uuid, 30_000)).to.equal('succeeded');
+        });
+      }
+
+      if (references !== undefined) {
+        it('takes reference images', async () => {
+          const names = [
+            await upload(customer, await makeImage()),
+            await upload(customer, await makeImage('png', { background: 'red' })),
+          ];
+          const { uuid } = await create({ images: names }, `${provider}-edit`);
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
+          const input = fake.jobs[0]?.input ?? {};
+          const given = references.fields.filter((field) => input[field] !== undefined);
+          expect(given).to.deep.equal(references.fields);
+        });
+      }
+    });
+  }
+});
