@@ -8,8 +8,9 @@ import { unescapeLineBreaks } from './signInSettings.ts';
 /**
  * Kind of a process, which decides the variables that it reads. `service` (API and worker) reads all of them. `admin`
  * and `check` are commands for staff: they submit and charge nothing, and read neither keys nor providers nor addresses.
+ * `trial` is the command that tries an upstream.
  */
-export type ProcessKind = 'service' | 'admin' | 'check';
+export type ProcessKind = 'service' | 'admin' | 'check' | 'trial';
 
 export interface Config extends Environment {
   /** Stripe prices of the plans of CATALOG, whose slugs are part of the name. */
@@ -40,6 +41,26 @@ const COMMAND_VARIABLES = [
   'CATALOG',
 ] as const satisfies (keyof Environment)[];
 
+/** Variables that runs at an upstream follow from. */
+const UPSTREAM_VARIABLES = [
+  'VIDEO_UPSTREAM',
+  'VIDEO_UPSTREAM_FALLBACK',
+  'IMAGE_UPSTREAM',
+  'IMAGE_UPSTREAM_FALLBACK',
+  'FAL_BASE_URL',
+  'FAL_KEY',
+  'OPENAI_BASE_URL',
+  'OPENAI_API_KEY',
+  'REPLICATE_BASE_URL',
+  'REPLICATE_API_TOKEN',
+  'UPSTREAMS',
+  'UPSTREAM_TIMEOUT_MS',
+  'UPSTREAM_SYNC_TIMEOUT_MS',
+  'SECRET_KEY',
+  'MEDIA_DIR',
+  'MEDIA_MAX_BYTES',
+] as const satisfies (keyof Environment)[];
+
 /** Variables that each kind of process reads, and placeholders for required ones that it never uses. */
 const VARIABLES_BY_KIND: Record<ProcessKind, { names: readonly string[]; unused: Record<string, string> }> = {
   service: { names: Object.keys(Environment.properties), unused: {} },
@@ -48,6 +69,7 @@ const VARIABLES_BY_KIND: Record<ProcessKind, { names: readonly string[]; unused:
     names: [...COMMAND_VARIABLES, 'STAFF_EMAILS', 'STAFF_APPROVAL_CREDITS', 'SMTP_URL', 'MAIL_FROM'],
     unused: {},
   },
+  trial: { names: [...COMMAND_VARIABLES, ...UPSTREAM_VARIABLES], unused: {} },
   check: {
     names: COMMAND_VARIABLES.filter((name) => !name.startsWith('REDIS_')),
     unused: { REDIS_URL: 'redis://unused.invalid' },

@@ -34,6 +34,7 @@ describe('npm run admin', () => {
       'requeue-generations',
       'list-tasks',
       'run-tasks',
+      'try-upstream',
       'refund-generation',
       'revoke-key',
       'revoke-access',

@@ -3,6 +3,7 @@ import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { type HttpResponse, readText, sendRequest } from '../httpClient.ts';
+import { getRequestTrace } from './requestTrace.ts';
 import { UpstreamError } from './upstream.ts';
 
 export interface JsonResponse {
@@ -21,7 +22,7 @@ export interface UpstreamRequestOptions {
 }
 
 /** Upper bound for a valid response of a queue, which contains addresses and no outputs. */
-export const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
+const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
 
 const getAgent = perService(
   () =>
@@ -67,8 +68,15 @@ export function requestJson(
       response.body.on('error', () => {}).destroy();
       return { status, headers, body: undefined };
     }
-    return { status, headers, body: tryParseBoundedJson(await readText(response, RESPONSE_MAX_BYTES)) };
+    return { status, headers, body: await readJson(response) };
   });
+}
+
+/** Reads a response as JSON. @returns undefined if it is not JSON, or not within bounds. */
+export async function readJson(response: HttpResponse): Promise<unknown> {
+  const body = tryParseBoundedJson(await readText(response, RESPONSE_MAX_BYTES));
+  getRequestTrace()?.onBody(body);
+  return body;
 }
 
 /** Returns true if a response says that it is an image, a video or another file. */
@@ -87,8 +95,10 @@ export async function requestStream<Read>(
   read: (response: HttpResponse) => Promise<Read>,
 ): Promise<Read> {
   const isJson = body !== undefined && !(body instanceof FormData);
+  const trace = getRequestTrace();
   let isStarted = false;
   try {
+    trace?.onRequest({ method, url, headers, ...(body === undefined ? {} : { body }) });
     const response = await sendRequest(url, {
       method,
       dispatcher: observeStart(getAgent(), () => {
@@ -98,6 +108,7 @@ export async function requestStream<Read>(
       body: isJson ? JSON.stringify(body) : (body ?? null),
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
     });
+    trace?.onResponse({ status: response.statusCode, headers: response.headers });
     return await read(response);
   } catch (error) {
     if (error instanceof UpstreamError) throw error;

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
 import { parseBoundedJson, tryParseBoundedJson } from '../../lib/boundedJson.ts';
+import { getRequestTrace } from './requestTrace.ts';
 
 /** A response in JSON, which may contain tens of megabytes of base64. */
 export interface ImageResponse {
@@ -57,6 +58,7 @@ export async function readImageResponse(
       await writeOutputFile(decodeBase64(prefix.slice(dataUrlHeader?.length), text), image.file, maxBytes);
     }
     const body = tryParseBoundedJson(latin1ToUtf8(extracted.rest));
+    getRequestTrace()?.onBody(body);
     if (body !== undefined) return { body, image };
     if (image !== undefined && 'file' in image) await deleteTempFile(image.file);
     return { body, image: undefined };

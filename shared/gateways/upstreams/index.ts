@@ -111,6 +111,8 @@ export {
   findTestRoute,
 } from './upstreamConfig.ts';
 export { chooseRouteOrder } from './routeOrder.ts';
+export { createRedactor } from './described/credentials.ts';
+export { type RequestTrace, traceRequests } from './requestTrace.ts';
 export { isTestUpstream } from './testUpstream.ts';
 export { buildImageVariables, omitImageParams, type RoleImage } from './imageFields.ts';
 export { FAILURE_MESSAGES } from './responses.ts';

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import type { ProcessKind } from '../../../shared/lib/config.ts';
 
 /** Output of a command. Logs and errors go to stderr. */
 export interface CommandStreams {
@@ -27,6 +28,10 @@ export interface Command {
   options: Record<string, string>;
   /** Commands that change data do so only with `--apply`. */
   isMutating: boolean;
+  /** Description of `--dry-run` of a command that changes no data, but sends something without it. */
+  dryRun?: string;
+  /** Variables that it reads. Default: those of `admin`. */
+  kind?: ProcessKind;
   /** Imports the command when it runs: `--help` needs no configuration. */
   load: () => Promise<(context: CommandContext) => Promise<void>>;
 }

@@ -94,6 +94,24 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     isMutating: true,
     load: async () => (await import('./commands/tasks.ts')).runTasks,
   },
+  'try-upstream': {
+    summary: 'Send one run to an upstream, and follow it to its file',
+    args: '<upstream:model>',
+    details:
+      'Prints each request and response, with *** in the place of keys. The run belongs to no account; the provider charges\n' +
+      'for it. Without a model of the catalog that uses the upstream, choose --kind, and --params for its input.',
+    options: {
+      '--prompt <text>': 'the prompt (required)',
+      '--params <json>': 'parameters (default: those of an example request of the model)',
+      '--kind <kind>': 'image or video (default: that of the model)',
+      '--output <file>': 'where to write the file (default: it is deleted)',
+      '--timeout <minutes>': 'time for the run (default: 10)',
+    },
+    isMutating: false,
+    dryRun: 'only show the request',
+    kind: 'trial',
+    load: async () => (await import('./commands/tryUpstream.ts')).tryConfiguredUpstream,
+  },
   'refund-generation': {
     summary: 'Refund a generation that succeeded',
     args: '<uuid>',

@@ -63,13 +63,17 @@ function addCommand(
   streams: CommandStreams,
   execute: Execute,
 ): void {
-  const { summary, args, details, options, isMutating } = command;
+  const { summary, args, details, options, isMutating, dryRun } = command;
   const print = (line: string) => void streams.stdout.write(`${line}\n`);
   const added = program.command(`${name} ${args}`.trim()).summary(summary).description(`${summary}.\n${details}`);
   for (const [flags, description] of Object.entries(options)) added.option(flags, description);
   added
     .addOption(new Option('--apply', 'apply the changes').hideHelp(!isMutating))
-    .addOption(new Option('--dry-run', 'only print the changes (default)').conflicts('apply').hideHelp(!isMutating))
+    .addOption(
+      new Option('--dry-run', dryRun ?? 'only print the changes (default)')
+        .conflicts('apply')
+        .hideHelp(!isMutating && dryRun === undefined),
+    )
     .action(async () => {
       const values = added.opts<CommandContext['options']>();
       const shouldApply = values['apply'] === true;
@@ -94,7 +98,7 @@ async function executeCommand(env: Environment, command: Command, context: Comma
     import('../../../shared/lib/logger.ts'),
     import('../../../shared/spec/errors.ts'),
   ]);
-  const service = await openCommandService(env, 'admin', context.stderr);
+  const service = await openCommandService(env, command.kind ?? 'admin', context.stderr);
   try {
     await run(context);
     return 0;

@@ -68,6 +68,10 @@ export function getCallbackSecret({ protocol, callbacks }: UpstreamSettings): st
 /** Returns a function that replaces the secrets of an upstream in a text, also where an address contains them. */
 export function createRedactor(upstream: UpstreamSettings): (text: string) => string {
   const secrets = [upstream.key, getCallbackSecret(upstream)].filter((secret) => secret !== null && secret !== '');
-  const forms = secrets.flatMap((secret) => [secret as string, encodeURIComponent(secret as string)]);
+  const forms = secrets.flatMap((secret) => [
+    secret as string,
+    encodeURIComponent(secret as string),
+    new URLSearchParams({ _: secret as string }).toString().slice('_='.length),
+  ]);
   return (text) => forms.reduce((redacted, form) => redacted.replaceAll(form, '***'), text);
 }

@@ -1,8 +1,7 @@
 import { config } from '../../../lib/config.ts';
-import { tryParseBoundedJson } from '../../../lib/boundedJson.ts';
-import { getContent, type HttpResponse, readText } from '../../httpClient.ts';
+import { getContent, type HttpResponse } from '../../httpClient.ts';
 import { deleteTempFile } from '../../media/tempFiles.ts';
-import { isFileResponse, type JsonResponse, RESPONSE_MAX_BYTES } from '../http.ts';
+import { isFileResponse, type JsonResponse, readJson } from '../http.ts';
 import { readImageResponse, writeOutputFile } from '../imageResponse.ts';
 import { PRICE_MAX_CENTS } from '../priceTemplate.ts';
 import { isFiltered } from '../responses.ts';
@@ -43,7 +42,7 @@ export async function readOutputResponse(
     const read = await readImageResponse(getContent(content), newFile, config.MEDIA_MAX_BYTES, fields);
     body = read.body;
     file = read.image !== undefined && 'file' in read.image ? read.image.file : undefined;
-  } else body = tryParseBoundedJson(await readText(content, RESPONSE_MAX_BYTES));
+  } else body = await readJson(content);
   const response = { status, headers, body };
   const isAnswer = output.at?.some((pointer) => hasList(response, pointer)) === true;
   return { response, file, isAnswer, discard: async () => void (file === undefined || (await deleteTempFile(file))) };

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FormData } from 'undici';
+import { v7 as uuidv7 } from 'uuid';
+import { downloadContent, InvalidOutputError } from '../../gateways/media/download.ts';
+import { readHead, sniffFormat } from '../../gateways/media/formats.ts';
+import { deleteTempFile, newTempFile } from '../../gateways/media/tempFiles.ts';
+import {
+  buildUpstreamInput,
+  createRedactor,
+  findUpstreamRoute,
+  getUpstream,
+  getUpstreamRoutes,
+  omitImageParams,
+  type RequestTrace,
+  traceRequests,
+  UpstreamError,
+  type UpstreamProgress,
+  type UpstreamResult,
+  type UpstreamRoute,
+} from '../../gateways/upstreams/index.ts';
+import { getCatalog } from '../../lib/catalog/catalog.ts';
+import { buildExampleRequest } from '../../lib/catalog/exampleRequests.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import type { CatalogModel, GenerationParams, ModelKind } from '../../spec/catalog.ts';
+
+export interface UpstreamTrial {
+  /** Upstream and its model id, as in the catalog: `fal:owner/model`. */
+  name: string;
+  prompt: string;
+  /** Parameters that replace those of an example request of the model. */
+  params: GenerationParams;
+  /** Kind of a model that the catalog does not have. */
+  kind?: ModelKind;
+  /** True: the request is shown and not sent. */
+  isDryRun: boolean;
+  /** Time after which the trial ends. */
+  timeoutMs: number;
+}
+
+/** A trial that cannot begin. The message says why. */
+export class TrialError extends Error {}
+
+const POLL_INTERVAL_MS = 2_000;
+
+/**
+ * Tries an upstream: submits one run, follows it to its file, and reports each request and response as a line. It is a run
+ * of no account, which the provider charges for. Secrets are replaced by `***`.
+ * @returns the file, which the caller moves or deletes; undefined if there is none.
+ * @throws TrialError
+ */
+export async function tryUpstream(trial: UpstreamTrial, report: (line: string) => void): Promise<string | undefined> {
+  const { route, input } = prepareTrial(trial);
+  const redact = createRedactor(route.upstream);
+  const print = (line: string) => report(redact(line));
+  const upstream = getUpstream(route);
+  const deadlineAt = addMilliseconds(now(), trial.timeoutMs);
+  const request = { generationId: uuidv7(), input, deadlineAt, newFile: () => newTempFile() };
+  const trace = createTrace(print, trial.isDryRun);
+  try {
+    const submission = await traceRequests(trace, () => upstream.submit(request));
+    const result =
+      submission.state === 'accepted'
+        ? await follow(() => traceRequests(trace, () => upstream.poll(submission.handle)), deadlineAt, print)
+        : submission;
+    return await collect(result, route, print);
+  } catch (error) {
+    if (trial.isDryRun && trace.isStopped()) return undefined;
+    if (!(error instanceof UpstreamError) && !(error instanceof InvalidOutputError)) throw error;
+    print(`= ${error instanceof UpstreamError ? error.fault : 'invalid output'}: ${error.message}`);
+    return undefined;
+  }
+}
+
+function prepareTrial({ name, prompt, params, kind }: UpstreamTrial): {
+  route: UpstreamRoute;
+  input: Record<string, unknown>;
+} {
+  const colon = name.indexOf(':');
+  const [upstream, modelId] = [name.slice(0, colon), name.slice(colon + 1)];
+  const model = findModel(name);
+  const made = kind ?? model?.kind;
+  if (made === undefined) throw new TrialError(`No model of the catalog uses ${name}: choose --kind image or video.`);
+  const route = findUpstreamRoute(model ?? { slug: name, kind: made }, upstream, modelId);
+  if (route === undefined) throw new TrialError(`${name} must begin with the name of an upstream and a colon.`);
+  const { protocol } = route.upstream;
+  if (protocol !== undefined && protocol[made] === undefined)
+    throw new TrialError(`The description of ${upstream} makes no ${made}s.`);
+  const example = model === undefined ? {} : omitImageParams(model.inputs, buildExampleRequest(model).shownParams);
+  try {
+    return { route, input: buildUpstreamInput(route, { prompt, ...example, ...params }) };
+  } catch (error) {
+    throw new TrialError(`The input cannot be built: ${(error as Error).message}. Use --params.`);
+  }
+}
+
+/** Finds a model of the catalog that an upstream makes. */
+function findModel(name: string): CatalogModel | undefined {
+  const routes = getUpstreamRoutes();
+  return getCatalog().models.find(({ slug }) =>
+    routes[slug]?.some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === name),
+  );
+}
+
+/** Polls until the run has ended. */
+async function follow(
+  poll: () => Promise<UpstreamProgress>,
+  deadlineAt: Date,
+  print: (line: string) => void,
+): Promise<UpstreamResult> {
+  for (;;) {
+    await sleep(POLL_INTERVAL_MS);
+    const progress = await poll();
+    if (progress.state !== 'running') return progress;
+    const { isWaiting, progress: reported } = progress;
+    print(`= ${isWaiting === true ? 'waiting' : 'running'}${reported === undefined ? '' : `, ${reported}`}`);
+    if (now() > deadlineAt) return { state: 'failed', message: 'The trial has no more time.' };
+  }
+}
+
+async function collect(
+  result: UpstreamResult,
+  route: UpstreamRoute,
+  print: (line: string) => void,
+): Promise<string | undefined> {
+  if (result.state === 'failed') {
+    print(`= failed: ${result.message}`);
+    return undefined;
+  }
+  const { outputs, costCents, expiresInMs } = result;
+  const [output] = outputs;
+  if (outputs.length > 1) print(`= the first of ${outputs.length} files`);
+  if (costCents !== undefined) print(`= price: ${costCents} cents`);
+  if (expiresInMs !== undefined) print(`= valid for ${expiresInMs / 1_000} seconds`);
+  const file = 'file' in output ? output.file : await downloadOutput(output.url, route, print);
+  try {
+    const { contentType } = sniffFormat(await readHead(file), route.kind);
+    print(`= succeeded: ${contentType}`);
+    return file;
+  } catch (error) {
+    await deleteTempFile(file);
+    throw error;
+  }
+}
+
+async function downloadOutput(url: string, route: UpstreamRoute, print: (line: string) => void): Promise<string> {
+  const { upstream } = route;
+  const headers = getUpstream(route).getFileHeaders(url);
+  print(`> GET ${shorten(url)}${headers === undefined ? '' : ` with ${Object.keys(headers).join(', ')}`}`);
+  const policy = { upstreamHost: new URL(upstream.baseUrl).host, allowsPrivateAddresses: upstream.isLocal };
+  const content = await downloadContent({ url, ...(headers === undefined ? {} : { headers }) }, policy, 0, newTempFile);
+  if ('data' in content) throw new Error('an empty file was downloaded');
+  return content.localFile;
+}
+
+function createTrace(print: (line: string) => void, isDryRun: boolean): RequestTrace & { isStopped: () => boolean } {
+  let stopped = false;
+  return {
+    isStopped: () => stopped,
+    onRequest: ({ method, url, headers, body }) => {
+      print(`> ${method} ${url}`);
+      // A signed token does not contain the key, but is as good as one.
+      for (const [name, value] of Object.entries(headers))
+        print(`> ${name}: ${name.toLowerCase() === 'authorization' ? '***' : value}`);
+      for (const line of describeBody(body)) print(`> ${line}`);
+      if (!isDryRun) return;
+      stopped = true;
+      throw new Error('a dry run sends nothing');
+    },
+    onResponse: ({ status, headers }) => print(`< ${status} ${String(headers['content-type'] ?? '')}`.trimEnd()),
+    onBody: (body) => {
+      if (body !== undefined) print(`< ${JSON.stringify(body, shortenValue)}`);
+    },
+  };
+}
+
+function describeBody(body: Record<string, unknown> | FormData | undefined): string[] {
+  if (body === undefined) return [];
+  if (!(body instanceof FormData)) return JSON.stringify(body, shortenValue, 2).split('\n');
+  return [...body].map(([name, value]) =>
+    typeof value === 'string' ? `${name}: ${shorten(value)}` : `${name}: file of ${value.size} bytes, ${value.type}`,
+  );
+}
+
+const VALUE_MAX_CHARACTERS = 300;
+
+function shortenValue(_name: string, value: unknown): unknown {
+  return typeof value === 'string' ? shorten(value) : value;
+}
+
+function shorten(text: string): string {
+  return text.length <= VALUE_MAX_CHARACTERS
+    ? text
+    : `${text.slice(0, VALUE_MAX_CHARACTERS)}... (${text.length} characters)`;
+}
