@@ -63,6 +63,15 @@ const COMPARED_READ: ComparedRequest = {
   },
 };
 
+const COMPARED_LIST: ComparedRequest = {
+  name: 'list',
+  clients: 32,
+  expect: 200,
+  rowsPerAccount: 30,
+  build: async ({ environment }) =>
+    listSpreadAccounts(environment.options.accounts).map((account) => buildGetRequest(account, '/api/generations/')),
+};
+
 const COMPARED_MCP_CALL: ComparedRequest = {
   name: 'mcp',
   clients: MCP_CLIENTS,
@@ -74,7 +83,7 @@ const COMPARED_MCP_CALL: ComparedRequest = {
 
 export const COMPARED: Record<'create' | 'read' | 'mcp', readonly ComparedRequest[]> = {
   create: COMPARED_CREATES,
-  read: [COMPARED_READ],
+  read: [COMPARED_READ, COMPARED_LIST],
   mcp: [COMPARED_MCP_CALL],
 };
 
