@@ -26,7 +26,7 @@ CREATE INDEX uploads_expires_at_idx ON uploads (expires_at);
 CREATE TABLE generation_inputs (
   generation_uuid  uuid     NOT NULL,
   account_id       bigint   NOT NULL REFERENCES accounts (id),
-  role             text     NOT NULL CHECK (role IN ('first_frame', 'last_frame', 'reference')),
+  role             text     NOT NULL CHECK (role IN ('first_frame', 'last_frame', 'reference', 'mask')),
   position         smallint NOT NULL CHECK (position >= 0),
   upload_uuid      uuid     NOT NULL REFERENCES uploads (uuid),
   PRIMARY KEY (account_id, generation_uuid, role, position)

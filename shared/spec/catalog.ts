@@ -33,7 +33,7 @@ export interface ParamDefinition {
   description?: string;
 }
 
-export const INPUT_ROLES = ['first_frame', 'last_frame', 'reference'] as const;
+export const INPUT_ROLES = ['first_frame', 'last_frame', 'reference', 'mask'] as const;
 export type InputRole = (typeof INPUT_ROLES)[number];
 
 /** A parameter that takes an image. */

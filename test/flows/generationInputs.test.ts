@@ -75,6 +75,21 @@ describe('creating a generation from images', () => {
     ]);
   });
 
+  it('takes a mask beside references', async () => {
+    const images = [await upload(customer, image)];
+    const mask = await upload(customer, image);
+    const { status, body } = await customer.createGeneration({
+      model: 'edit',
+      params: { images, mask },
+      prompt: 'brighter',
+    });
+    expect(status, JSON.stringify(body)).to.equal(201);
+    expect((await listInputs(body.uuid)).map(({ role }) => role)).to.have.members(['reference', 'mask']);
+    expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
+    const { image_urls: urls, mask_url: url } = service.upstream.jobs.at(-1)!.input as Record<string, unknown>;
+    expect([(urls as string[]).length, typeof url]).to.deep.equal([1, 'string']);
+  });
+
   it('takes addresses, data and images of the account in a list', async () => {
     const edit = await createEdit(customer, undefined);
     expect(edit.status, JSON.stringify(edit.body)).to.equal(201);

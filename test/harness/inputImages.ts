@@ -40,7 +40,7 @@ export function buildImageCatalog({
         description: 'Changes images.',
         upstreams: [image],
         params: IMAGE_PARAMS,
-        inputs: { images: { role: 'reference', max: 3 } },
+        inputs: { images: { role: 'reference', max: 3 }, mask: { role: 'mask' } },
         credits: 8,
         sort_order: 2,
       },

@@ -65,6 +65,15 @@ describe('images for an OpenAI-compatible upstream', () => {
     expect(files.map((file) => describeFile(file)[2])).to.deep.equal(['content of one', 'content of two']);
   });
 
+  it('are sent with a mask as a part of its own', async () => {
+    const images = [toImage('one'), toImage('mask')];
+    const [image, mask] = images.map(({ url }) => url);
+    const input = { n: 1, size: '1024x1024', image: [image], mask };
+    const result = await build('image').submit({ ...buildSubmission({ input, newFile }), images });
+    expect(result.state).to.equal('succeeded');
+    expect(describeFile(upstream.jobs.at(-1)!.input['mask'])[2]).to.equal('content of mask');
+  });
+
   it('that cannot be read leave the generation to be submitted again', async () => {
     const image = { ...toImage('gone'), read: () => Promise.reject(new Error('the bucket is unavailable')) };
     const submits = upstream.submits;

@@ -8,12 +8,12 @@ type Inputs = Readonly<Record<string, ModelInput>>;
 const IMAGE_FIELDS: Record<BuiltInAdapter, Record<ModelKind, Partial<Record<InputRole, string>>>> = {
   fal: {
     video: { first_frame: 'image_url', last_frame: 'end_image_url', reference: 'image_urls' },
-    image: { reference: 'image_urls' },
+    image: { reference: 'image_urls', mask: 'mask_url' },
   },
-  openai: { video: { first_frame: 'input_reference' }, image: { reference: 'image' } },
+  openai: { video: { first_frame: 'input_reference' }, image: { reference: 'image', mask: 'mask' } },
   replicate: {
     video: { first_frame: 'image', last_frame: 'last_frame_image', reference: 'reference_images' },
-    image: { reference: 'image_input' },
+    image: { reference: 'image_input', mask: 'mask' },
   },
 };
 
@@ -43,8 +43,8 @@ export const NO_IMAGES: Readonly<Record<string, null>> = Object.fromEntries(
 );
 
 /**
- * Returns the variables for the images of a generation: `$first_frame` and `$last_frame` are an address, `$reference` is a
- * list, and `$reference_1` the first of it. Those without an image are null, so that their fields are left out. Empty for a
+ * Returns the variables for the images of a generation: `$first_frame`, `$last_frame` and `$mask` are an address,
+ * `$reference` is a list, and `$reference_1` the first of it. Those without an image are null, so that their fields are left out. Empty for a
  * model without images.
  */
 export function buildImageVariables(inputs: Inputs, images: readonly RoleImage[]): Record<string, ParamValue | null> {

@@ -67,6 +67,8 @@ const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false 
  */
 export function parseUpstreamsVariable(text: string): UpstreamsVariable {
   const value = parseConfigJson('UPSTREAMS', text);
+  // Nothing is configured: to compile the schema takes a tenth of the time of a start.
+  if (JSON.stringify(value) === '{}') return {};
   const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
   if (validate(value)) return value;
   const messages = new Set((validate.errors ?? []).filter(isNotUnionBranchError).map(describeVariableError));

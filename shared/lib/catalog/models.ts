@@ -83,6 +83,7 @@ const ROLE_DESCRIPTIONS: Record<InputDefinition['role'], string> = {
   first_frame: 'Image with which the video begins',
   last_frame: 'Image with which the video ends',
   reference: 'Image to use as a reference',
+  mask: 'Image that marks the part of the reference to replace, as the model expects it',
 };
 
 const INPUT_FORMS =

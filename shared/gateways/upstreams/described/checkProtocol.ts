@@ -1,6 +1,6 @@
 import { fillTemplate, type TemplateVariables } from '../../../lib/template.ts';
 import type { ModelKind, Template } from '../../../spec/catalog.ts';
-import { MODEL_KINDS } from '../../../spec/catalog.ts';
+import { INPUT_ROLES, MODEL_KINDS } from '../../../spec/catalog.ts';
 import type { KindProtocol, Protocol, ProtocolRequest } from './protocol.ts';
 import { buildUrl, fillTexts, parseModelId } from './requests.ts';
 
@@ -117,7 +117,7 @@ function checkRequest(path: string, request: ProtocolRequest, variables: Templat
 function checkImages(path: string, template: Template | undefined): void {
   if (template === undefined || template === 'address' || template === 'file') return;
   try {
-    for (const role of ['first_frame', 'last_frame', 'reference'])
+    for (const role of INPUT_ROLES)
       fillTemplate(template, { address: 'https://host/image', base64: 'AAAA', type: 'image/png', role });
   } catch (error) {
     throw new ProtocolError(path, `cannot be filled: ${(error as Error).message}`);
