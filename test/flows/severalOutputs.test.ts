@@ -83,6 +83,7 @@ describe('a generation with several files', () => {
       expect(read.content[0].text).to.include(url);
     }
     expect(read.structuredContent.outputs).to.deep.equal(made.outputs);
+    expect(read.structuredContent.next).to.equal('Show or link all outputs to the user.');
   });
 
   it('leaves out an output that a filter replaced, and fails if that is all', async () => {

@@ -137,8 +137,8 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
   ],
   [
     'an unknown role',
-    input({ role: 'mask' }),
-    `${PATH}/inputs/image/role must be one of first_frame, last_frame, reference.`,
+    input({ role: 'sound' }),
+    `${PATH}/inputs/image/role must be one of first_frame, last_frame, reference, mask.`,
   ],
   [
     'two inputs with one role',

@@ -34,9 +34,10 @@ async function readImage(row: Generation): Promise<ImageContent | null> {
   return { type: 'image', data: bytes.toString('base64'), mimeType: 'image/webp' };
 }
 
-function getNextStep({ status }: PresentedGeneration): string {
+function getNextStep({ status, outputs }: PresentedGeneration): string {
   if (status === 'queued') return 'Call get_generation again with wait_seconds 45.';
-  if (status === 'succeeded') return 'Show or link output_url, or all outputs if there are several, to the user.';
+  if (status === 'succeeded')
+    return `Show or link ${outputs === undefined ? 'output_url' : 'all outputs'} to the user.`;
   return 'Give the user the reason (error_message), and mention that the credits were refunded.';
 }
 
