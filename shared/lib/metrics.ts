@@ -48,6 +48,13 @@ export const generationsCompleted = new Counter({
   registers: [metricsRegistry],
 });
 
+export const generationsFailedOver = new Counter({
+  name: 'genmeter_generations_failed_over_total',
+  help: 'Runs that failed at an upstream and were tried at another one.',
+  labelNames: ['upstream'],
+  registers: [metricsRegistry],
+});
+
 export const creditsBurned = new Counter({
   name: 'genmeter_credits_burned_total',
   help: 'Credits charged for generations, before refunds.',

@@ -2,6 +2,7 @@ import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
+import { generationsFailedOver } from '../../../lib/metrics.ts';
 import type { GenerationKey, UnsubmittedGeneration } from '../../../queues/catalog.ts';
 import { enqueueDispatch } from '../../../queues/enqueue.ts';
 import { findReleasedModel } from '../../catalog/releases.ts';
@@ -62,6 +63,7 @@ async function failOver(generation: ClaimedGeneration, order: number[], reason: 
   const bindings = { uuid, account_id, order, now: at, due, upstream, upstreamModel };
   const [row] = await runStatement<Omit<UnsubmittedGeneration, keyof GenerationKey>>(FAIL_OVER, bindings);
   if (row === undefined) return false;
+  generationsFailedOver.inc({ upstream });
   logger.warn({ generationId: uuid, upstream, reason }, 'run failed; trying another upstream');
   void enqueueDispatch({ uuid, account_id, ...row, upstream_order: order });
   return true;
