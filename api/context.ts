@@ -5,6 +5,7 @@ import type { StaffActor } from '../shared/domain/audit/recordAuditEntry.ts';
 import { type Logger, logger } from '../shared/lib/logger.ts';
 import type { Language } from '../shared/spec/languages.ts';
 import type { StaffRole } from '../shared/spec/staff.ts';
+import type { Person } from '../shared/tables/Person.ts';
 
 /** Request state that the pipeline provides to handlers. */
 export interface State {
@@ -21,6 +22,8 @@ export interface State {
   staffRole?: StaffRole;
   /** True if a person reads the response: errors are rendered as pages. */
   isPage?: boolean;
+  /** The person of the session, on pages. */
+  person?: Person | undefined;
   /** Language of the page. */
   language?: Language;
   /** The submitted form. */
@@ -47,6 +50,13 @@ export function getRequestLogger({ requestId }: State): Logger {
 export function requireCaller(ctx: Context): Caller {
   if (ctx.state.caller === undefined) throw new Error(`${ctx.state.route?.path} has no caller: the route is public.`);
   return ctx.state.caller;
+}
+
+/** Returns the person of the session of a page. */
+export function requirePerson(ctx: Context): Person {
+  if (ctx.state.person === undefined)
+    throw new Error(`${ctx.state.route?.path} has no person: it is no page of a session.`);
+  return ctx.state.person;
 }
 
 /** Returns the staff member who makes the request, and why, for the audit log. */

@@ -33,8 +33,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',     '/mcp',                                            'mcp',  'account', 'byMessage', 'none', mcp.get, { cors: 'anyOrigin' }],
   ['DELETE',  '/mcp',                                            'mcp',  'account', 'byMessage', 'none', mcp.deleteSession, { testKeysWrite: true, cors: 'anyOrigin' }],
 
-  ['GET',     '/authorize',                                      'page', 'visitor', 'account',   'none', showConsent],
-  ['POST',    '/authorize',                                      'page', 'visitor', 'account',   'form', submitConsent],
+  ['GET',     '/authorize',                                      'page', 'visitor', 'account',   'none', showConsent, { needs: 'manageKeys' }],
+  ['POST',    '/authorize',                                      'page', 'visitor', 'account',   'form', submitConsent, { needs: 'manageKeys' }],
   ['POST',    '/token',                                          'json', 'anyone',  'byMessage', 'raw',  token, { cors: 'anyOrigin' }],
   ['POST',    '/register',                                       'json', 'anyone',  'byMessage', 'raw',  register, { cors: 'anyOrigin' }],
   ['POST',    '/revoke',                                         'json', 'anyone',  'byMessage', 'raw',  revoke, { cors: 'anyOrigin' }],

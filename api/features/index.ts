@@ -16,6 +16,8 @@ import { GENERATIONS_PAGES } from './generations/pages/routes.ts';
 import { GIFT_CODES } from './giftCodes/endpoints.ts';
 import { GIFT_CODE_PAGES } from './giftCodes/pages.tsx';
 import { SERVICE } from './health/endpoints.ts';
+import { MEMBERS } from './members/endpoints.ts';
+import { MEMBERS_PAGES } from './members/pages/routes.ts';
 import { MODELS } from './models/endpoints.ts';
 import { NOTIFICATIONS } from './notifications/endpoints.ts';
 import { NOTIFICATIONS_PAGES } from './notifications/pages/routes.ts';
@@ -38,34 +40,45 @@ export const FEATURES: readonly Feature[] = [
   {
     ...GENERATIONS,
     pages: GENERATIONS_PAGES,
-    navigation: [{ path: '/account/library/', label: t.library, icon: 'images', order: 20 }],
+    navigation: [{ path: '/account/library/', needs: 'viewGenerations', label: t.library, icon: 'images', order: 20 }],
   },
   UPLOADS,
   MODELS,
   {
     ...API_KEYS,
     pages: API_KEYS_PAGES,
-    navigation: [{ path: '/account/keys/', label: t.apiKeys, icon: 'key', group: t.developers, order: 60 }],
+    navigation: [
+      { path: '/account/keys/', needs: 'manageKeys', label: t.apiKeys, icon: 'key', group: t.developers, order: 60 },
+    ],
   },
   {
     ...USAGE,
     pages: USAGE_PAGES,
     navigation: [
-      { path: '/account/usage/', label: t.usage, icon: 'chart', order: 30 },
-      { path: '/account/ledger/', label: t.creditHistory, icon: 'history', order: 40 },
+      { path: '/account/usage/', needs: 'viewUsage', label: t.usage, icon: 'chart', order: 30 },
+      { path: '/account/ledger/', needs: 'viewUsage', label: t.creditHistory, icon: 'history', order: 40 },
     ],
   },
   {
     ...WEBHOOKS,
     pages: WEBHOOKS_PAGES,
-    notices: [findFailingEndpoint],
-    navigation: [{ path: '/account/webhooks/', label: t.webhooks, icon: 'webhook', group: t.developers, order: 70 }],
+    notices: [{ needs: 'manageWebhooks', find: findFailingEndpoint }],
+    navigation: [
+      {
+        path: '/account/webhooks/',
+        needs: 'manageWebhooks',
+        label: t.webhooks,
+        icon: 'webhook',
+        group: t.developers,
+        order: 70,
+      },
+    ],
   },
   {
     ...BILLING,
     pages: BILLING_PAGES,
     notices: BILLING_NOTICES,
-    navigation: [{ path: '/account/billing/', label: t.billing, icon: 'card', order: 50 }],
+    navigation: [{ path: '/account/billing/', needs: 'manageBilling', label: t.billing, icon: 'card', order: 50 }],
   },
   {
     ...GIFT_CODES,
@@ -74,12 +87,33 @@ export const FEATURES: readonly Feature[] = [
       { path: '/admin/gift-codes/', label: 'Gift codes', icon: 'gift', order: 25, permission: 'adjustCredits' },
     ],
   },
+  {
+    ...MEMBERS,
+    pages: MEMBERS_PAGES,
+    navigation: [
+      {
+        path: '/account/members/',
+        needs: 'viewMembers',
+        label: t.members,
+        icon: 'users',
+        group: shared.account,
+        order: 90,
+      },
+    ],
+  },
   { ...NOTIFICATIONS, pages: NOTIFICATIONS_PAGES },
   {
     ...AFFILIATE,
     pages: AFFILIATE_PAGES,
     navigation: [
-      { path: '/account/affiliate/', label: t.affiliate, icon: 'handshake', group: shared.account, order: 100 },
+      {
+        path: '/account/affiliate/',
+        needs: 'manageAffiliate',
+        label: t.affiliate,
+        icon: 'handshake',
+        group: shared.account,
+        order: 100,
+      },
     ],
   },
   {
@@ -101,17 +135,31 @@ export const FEATURES: readonly Feature[] = [
     ...SESSION,
     pages: SIGN_IN_PAGES,
     navigation: [
-      { path: '/account/settings/', label: t.settings, icon: 'settings', group: shared.account, order: 110 },
+      {
+        path: '/account/settings/',
+        needs: 'actForOneself',
+        label: t.settings,
+        icon: 'settings',
+        group: shared.account,
+        order: 110,
+      },
     ],
   },
   {
     pages: ACCOUNT_PAGES,
-    navigation: [{ path: '/account/', label: t.overview, icon: 'house', order: 10 }],
+    navigation: [{ path: '/account/', needs: 'viewUsage', label: t.overview, icon: 'house', order: 10 }],
   },
   {
     pages: APPLICATIONS_PAGES,
     navigation: [
-      { path: '/account/applications/', label: t.applications, icon: 'apps', group: t.developers, order: 80 },
+      {
+        path: '/account/applications/',
+        needs: 'manageKeys',
+        label: t.applications,
+        icon: 'apps',
+        group: t.developers,
+        order: 80,
+      },
     ],
   },
   { pages: PRIVACY_PAGES },

@@ -46,6 +46,7 @@ export const t = defineTexts({
     ja: 'アシスタントとアプリ',
     'zh-CN': '助手与应用',
   },
+  members: { en: 'Members', de: 'Mitglieder', fr: 'Membres', es: 'Miembros', ja: 'メンバー', 'zh-CN': '成员' },
   affiliate: {
     en: 'Affiliate',
     de: 'Affiliate',

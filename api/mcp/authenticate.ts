@@ -4,6 +4,7 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import type { Scope } from '../../shared/spec/oauth.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { authenticateBearer } from '../pipeline/authenticateBearer.ts';
+import { requireRight } from '../../shared/domain/accounts/caller.ts';
 import { requireScope } from '../pipeline/scopes.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -41,7 +42,7 @@ function requireAllowedOrigin(ctx: Context): void {
  * Checks that the credential has the scope that a message needs, and counts the message against the rate limit.
  * @param isBodyLate true if the body was not complete when the request was authenticated. The credential may have ended
  *   meanwhile, so it is checked again.
- * @throws ServiceError invalid_api_key with status 403, or insufficient_scope, without the scope; rate_limited, except for
+ * @throws ServiceError invalid_api_key with status 403, or insufficient_scope, without the scope or the right of the role; rate_limited, except for
  *   calls of tools.
  */
 export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: boolean): Promise<McpRequestContext> {
@@ -49,6 +50,8 @@ export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: 
   const caller = isBodyLate ? await authenticateBearer(ctx) : requireCaller(ctx);
   ctx.state.caller = caller;
   if (scope !== null) requireScope(caller, scope);
+  // A tool checks its right itself, and returns the error as its result.
+  if (scope !== null && !isCall) requireRight(caller, 'viewGenerations');
   const requestContext: McpRequestContext = {
     caller,
     state: ctx.state,

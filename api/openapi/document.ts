@@ -1,3 +1,4 @@
+import { hasRight, MEMBER_ROLES } from '../../shared/spec/roles.ts';
 import type { TObject, TSchema } from 'typebox';
 import { toPublicSchema } from '../../shared/lib/validation/publicSchema.ts';
 import type { ErrorCode } from '../../shared/spec/errors.ts';
@@ -186,14 +187,18 @@ function buildErrorResponseRefs(
 }
 
 function listErrorCodes(route: HttpRoute, { errors = [] }: Endpoint): Set<ErrorCode> {
-  const { path, credential, permission, rateLimit } = toRoute(route);
+  const { path, credential, needs, permission, rateLimit, recentSignIn } = toRoute(route);
+  const isForEveryRole = needs === undefined || MEMBER_ROLES.every((role) => hasRight(role, needs));
   return new Set<ErrorCode>([
     // Every route rejects malformed HTTP.
     'validation_error',
     ...(credential === 'anyone' ? [] : (['invalid_api_key'] as const)),
     ...(permission === undefined ? [] : (['admin_required'] as const)),
     // Keys that are restricted, or whose account is suspended, are rejected with codes of their own.
-    ...(credential === 'account' ? (['account_suspended', 'insufficient_scope'] as const) : []),
+    ...(credential === 'account' ? (['account_suspended'] as const) : []),
+    ...(credential === 'account' || recentSignIn !== undefined || !isForEveryRole
+      ? (['insufficient_scope'] as const)
+      : []),
     ...(path.includes(':') ? (['not_found'] as const) : []),
     ...(rateLimit === 'unlimited' ? [] : (['rate_limited'] as const)),
     ...errors,

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Lazy } from '../lazy.ts';
 import type { Endpoint } from '../pipeline/endpoint.ts';
 import type { HttpRoute } from '../pipeline/route.ts';
-import type { FindNotice, NavigationEntry } from '../web/navigation.ts';
+import type { NavigationEntry, NoticeSource } from '../web/navigation.ts';
 
 /** Everything that a subject has in the interface. */
 export interface Feature {
@@ -17,7 +17,7 @@ export interface Feature {
   /** Pages with a link in the navigation of the account area or the staff console. */
   navigation?: readonly NavigationEntry[];
   /** Trouble of an account that all of its pages show. */
-  notices?: readonly FindNotice[];
+  notices?: readonly NoticeSource[];
 }
 
 /** Returns the rows of a feature in the route table. */

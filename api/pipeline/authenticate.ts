@@ -1,7 +1,8 @@
 import { recallKeyCaller, SESSION_ENDED_DETAIL, verifyApiKey } from '../../shared/domain/accounts/credentials.ts';
-import type { Caller, KeyCredential } from '../../shared/domain/accounts/caller.ts';
-import { findSessionOwner, isSessionToken } from '../../shared/domain/signIn/sessions.ts';
+import { type Caller, type KeyCredential, requireMember } from '../../shared/domain/accounts/caller.ts';
+import { findSessionOwner, isSessionToken, type SessionOwner } from '../../shared/domain/signIn/sessions.ts';
 import { readByKey } from '../../shared/domain/generations/read.ts';
+import { hasRight } from '../../shared/spec/roles.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { isUuid } from '../../shared/lib/uuid.ts';
 import type { Context } from '../context.ts';
@@ -52,8 +53,14 @@ async function authenticateKey(ctx: Context, key: KeyCredential, policy: RoutePo
   }
   const isFirst = ctx.state.caller === undefined;
   const recalled = policy.verifiesKey === true && isFirst ? recallKeyCaller(key) : undefined;
-  ctx.state.isKeyRecalled = recalled !== undefined && recalled.restrictions === undefined;
-  return ctx.state.isKeyRecalled ? (recalled as Caller) : verifyApiKey(key);
+  // The role of its member may have changed since, too.
+  const mayUse = (caller: Caller) => policy.needs === undefined || hasRight(requireMember(caller).role, policy.needs);
+  if (recalled === undefined || recalled.restrictions !== undefined || !mayUse(recalled)) {
+    ctx.state.isKeyRecalled = false;
+    return verifyApiKey(key);
+  }
+  ctx.state.isKeyRecalled = true;
+  return recalled;
 }
 
 /**
@@ -73,36 +80,36 @@ export async function authenticateSession(ctx: Context): Promise<Caller> {
  */
 export async function authenticateOptional(ctx: Context): Promise<void> {
   const token = readSessionToken(ctx);
-  const accountId = token === undefined ? undefined : await findSessionAccount(ctx, token);
-  ctx.state.caller = accountId === undefined ? undefined : buildSessionCaller(accountId, token as string);
-  ctx.state.sessionToken = accountId === undefined ? undefined : token;
+  const owner = token === undefined ? undefined : await findKnownSession(ctx, token);
+  ctx.state.caller = owner === undefined ? undefined : buildSessionCaller(owner, token as string);
+  ctx.state.sessionToken = owner === undefined ? undefined : token;
 }
 
 async function authenticateSessionToken(ctx: Context, token: string): Promise<Caller> {
-  const accountId = await findSessionAccount(ctx, token);
-  if (accountId === undefined) throw invalidApiKeyError(SESSION_ENDED_DETAIL);
+  const owner = await findKnownSession(ctx, token);
+  if (owner === undefined) throw invalidApiKeyError(SESSION_ENDED_DETAIL);
   if (!isSafeOrSameOrigin(ctx))
     throw invalidApiKeyError(`With the session cookie, changes must come with "Origin: ${serviceOrigin()}".`);
   ctx.state.sessionToken = token;
-  return buildSessionCaller(accountId, token);
+  return buildSessionCaller(owner, token);
 }
 
-const buildSessionCaller = (accountId: number, token: string): Caller => ({
-  accountId,
+const buildSessionCaller = (owner: SessionOwner, token: string): Caller => ({
+  ...owner,
   credential: { kind: 'session', hash: sha256(token) },
 });
 
 /**
- * Finds the account of a session cookie. A cookie that this process has not seen valid costs a query, so addresses over
+ * Finds for whom a session cookie acts. A cookie that this process has not seen valid costs a query, so addresses over
  * their limit are rejected first.
  * @throws ServiceError rate_limited
  */
-async function findSessionAccount(ctx: Context, token: string): Promise<number | undefined> {
+async function findKnownSession(ctx: Context, token: string): Promise<SessionOwner | undefined> {
   if (!isSessionToken(token)) return undefined;
   if (!isKnownSession(token)) await requireAddressWithinRateLimit(ctx);
-  const accountId = await findSessionOwner(token);
-  if (accountId === undefined) evictSession(token);
-  return accountId;
+  const owner = await findSessionOwner(token);
+  if (owner === undefined) evictSession(token);
+  return owner;
 }
 
 function readSessionToken(ctx: Context): string | undefined {

@@ -1,7 +1,7 @@
 import { APPLICATION_DISCONNECTED_DETAIL } from '../../shared/domain/accounts/credentials.ts';
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
-import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
+import { findGrantOwner, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
 import { getResourceUrl, type Resource } from '../../shared/domain/oauth/resources.ts';
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -24,12 +24,12 @@ export async function authenticateAccessToken(text: string, resource: Resource):
     const detail = `The access token is not for ${getResourceUrl(resource)} but for ${getResourceUrl(token.resource)} instead.`;
     throw buildInvalidTokenError(resource, detail);
   }
-  const accountId = await findGrantAccount(token.grantUuid);
-  if (accountId === undefined) throw buildInvalidTokenError(resource, APPLICATION_DISCONNECTED_DETAIL);
+  const owner = await findGrantOwner(token.grantUuid);
+  if (owner === undefined) throw buildInvalidTokenError(resource, APPLICATION_DISCONNECTED_DETAIL);
   recordUseThrottled(`grant ${token.grantUuid}`, () => recordGrantUse(token.grantUuid));
   const { clientId, grantUuid, scopes } = token;
   return {
-    accountId,
+    ...owner,
     credential: { kind: 'token', grantUuid, clientId },
     restrictions: { scopes, allowedModels: null, allowedIps: null },
   };

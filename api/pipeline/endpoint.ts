@@ -10,7 +10,7 @@ import { type Lazy, resolve } from '../lazy.ts';
 import { getJsonBody } from './body.ts';
 import { executeRequestOnce } from './idempotency.ts';
 import { parseUuidParam } from './requestParameters.ts';
-import type { KeyPolicy, RequiredCredential, RouteMethod, RoutePolicy, RouteRateLimit } from './route.ts';
+import type { KeyPolicy, RouteMethod, RoutePolicy, RouteRateLimit, SessionPolicy } from './route.ts';
 
 /** Response to a successful request. Without a schema it has no body. */
 export interface SuccessResponse {
@@ -61,7 +61,8 @@ class EndpointRequest<Body, Query> {
 /** Everything that the pipeline decides before an endpoint runs. Defaults: `rest`, and twice `account`. */
 type EndpointPolicy = { surface?: 'rest' | 'json'; rateLimit?: RouteRateLimit } & (
   | ({ credential?: 'account' } & KeyPolicy)
-  | ({ credential: Exclude<RequiredCredential, 'account'> } & RoutePolicy)
+  | ({ credential: 'session' } & SessionPolicy)
+  | ({ credential: 'anyone' | 'visitor' } & RoutePolicy)
 );
 
 /**

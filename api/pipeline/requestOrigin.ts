@@ -4,5 +4,7 @@ import { networkPrefix } from './networkPrefix.ts';
 
 /** Returns network and browser of a request, for the security log and its log lines. */
 export function getRequestOrigin(ctx: Context): RequestOrigin {
-  return buildRequestOrigin(networkPrefix(ctx.ip), ctx.get('user-agent'), ctx.state.requestId);
+  const { requestId, caller } = ctx.state;
+  const number = caller?.member?.number ?? null;
+  return buildRequestOrigin(networkPrefix(ctx.ip), ctx.get('user-agent'), requestId, number);
 }

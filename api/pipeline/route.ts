@@ -1,4 +1,5 @@
 import type { RequiredAccess } from '../../shared/domain/accounts/caller.ts';
+import type { MemberRight } from '../../shared/spec/roles.ts';
 import type { StaffPermission } from '../../shared/spec/staff.ts';
 import type { Context, Handler } from '../context.ts';
 import type { RateClass } from './rateLimit.ts';
@@ -31,6 +32,8 @@ export type RouteBody = 'none' | 'json' | 'form' | 'raw';
 export interface RoutePolicy {
   /** Access that an API key or an access token must have. */
   access?: RequiredAccess;
+  /** Right that the role of the member must hold; without a caller, of no one. */
+  needs?: MemberRight;
   /** Permission that the role of a staff member must hold. */
   permission?: StaffPermission;
   /** Requests for which a session must have a recent sign-in: all of the route, or those that the function selects. */
@@ -73,13 +76,18 @@ type RouteColumns<RouteSurface extends Surface, Credential extends RequiredCrede
   handler: Handler,
 ];
 
-/** A route that takes API keys names the access that they must have, or the permission of staff. */
+/** A route for signed-in people names the right of the role that they must have, or the permission of staff. */
+export type SessionPolicy = RoutePolicy &
+  (Required<Pick<RoutePolicy, 'needs'>> | Required<Pick<RoutePolicy, 'permission'>>);
+
+/** A route that takes API keys also names the access that they must have. */
 export type KeyPolicy = RoutePolicy &
-  (Required<Pick<RoutePolicy, 'access'>> | Required<Pick<RoutePolicy, 'permission'>>);
+  (Required<Pick<RoutePolicy, 'access' | 'needs'>> | Required<Pick<RoutePolicy, 'permission'>>);
 export type HttpRoute =
   | readonly [...RouteColumns<'rest', 'account'>, policy: KeyPolicy]
   | readonly [...RouteColumns<'mcp', 'account'>, policy: RoutePolicy]
-  | readonly [...RouteColumns<Surface, Exclude<RequiredCredential, 'account'>>, policy?: RoutePolicy];
+  | readonly [...RouteColumns<Surface, 'session'>, policy: SessionPolicy]
+  | readonly [...RouteColumns<Surface, 'anyone' | 'visitor'>, policy?: RoutePolicy];
 
 /** Returns a row of the route table by the names of its columns. */
 export function toRoute([, path, surface, credential, rateLimit, body, handler, policy = {}]: HttpRoute): Route {

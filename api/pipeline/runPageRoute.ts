@@ -1,4 +1,6 @@
 import { getAccount } from '../../shared/domain/accounts/accounts.ts';
+import { getPerson } from '../../shared/domain/accounts/people.ts';
+import { requireRight } from '../../shared/domain/accounts/caller.ts';
 import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { findLanguage, type Language } from '../../shared/spec/languages.ts';
@@ -33,8 +35,11 @@ export async function runPageRoute(ctx: Context, route: Route): Promise<void> {
     ctx.state.form = await readFormBody(ctx);
     if (hasSession && isLate) await authenticateOptional(ctx);
   }
-  const account = ctx.state.caller === undefined ? null : await getAccount(ctx.state.caller.accountId);
-  ctx.state.language = chooseLanguage(ctx, route, account);
+  const { caller } = ctx.state;
+  const [account, person] =
+    caller === undefined ? [null, undefined] : await Promise.all([getAccount(caller.accountId), getPerson(caller)]);
+  ctx.state.person = person;
+  ctx.state.language = chooseLanguage(ctx, route);
   await withLanguage(ctx.state.language, async () => {
     if (!(await authorize(ctx, route, account))) return;
     ctx.state.hasBegun = true;
@@ -43,10 +48,11 @@ export async function runPageRoute(ctx: Context, route: Route): Promise<void> {
   recordLastUsed(ctx);
 }
 
-/** Pages of staff are in English, others in the language of the account, or without one in that of the browser. */
-function chooseLanguage(ctx: Context, { permission }: Route, account: Account | null): Language {
+/** Pages of staff are in English, others in the language of the person, or without one in that of the browser. */
+function chooseLanguage(ctx: Context, { permission }: Route): Language {
   if (permission !== undefined) return 'en';
-  return account === null ? negotiateLanguage(ctx) : findLanguage(account.language);
+  const { person } = ctx.state;
+  return person === undefined ? negotiateLanguage(ctx) : findLanguage(person.language);
 }
 
 /** Returns the rate class of a request. Those without a signed-in caller are counted by address. */
@@ -62,7 +68,7 @@ function getRateClass(ctx: Context, { rateLimit }: Route): RateClass {
  * @returns false if the response is a redirect or an error page already.
  */
 async function authorize(ctx: Context, route: Route, account: Account | null): Promise<boolean> {
-  const { credential, body, duringDeletion, permission } = route;
+  const { credential, body, duringDeletion, needs, permission } = route;
   // Without a session there is nothing that another site could misuse; sign-in providers and mail programs send such forms.
   if (body === 'form' && credential !== 'anyone') {
     if (isCrossOriginForm(ctx)) {
@@ -71,6 +77,7 @@ async function authorize(ctx: Context, route: Route, account: Account | null): P
     }
     requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
   }
+  if (needs !== undefined && ctx.state.caller !== undefined) requireRight(ctx.state.caller, needs);
   if (credential !== 'session') return true;
   if (account === null) {
     if (body !== 'form' && !isSafeMethod(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');

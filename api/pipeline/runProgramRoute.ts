@@ -1,4 +1,4 @@
-import { type Caller, requireAllowedAddress } from '../../shared/domain/accounts/caller.ts';
+import { type Caller, requireAllowedAddress, requireRight } from '../../shared/domain/accounts/caller.ts';
 import { signInNotRecentError } from '../../shared/domain/signIn/recentSignIn.ts';
 import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
@@ -94,6 +94,7 @@ async function authorize(ctx: Context, route: Route): Promise<void> {
     requireAllowedAddress(caller);
     requireRestAccess(caller, access);
   }
+  if (route.needs !== undefined) requireRight(caller, route.needs);
   requireTestAccess(ctx, route);
   if (await mustSignInAgain(ctx, route)) throw signInNotRecentError();
   if (route.permission !== undefined) ctx.state.staffRole = await requireStaff(caller, route.permission);

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { hasRight, type MemberRight, type MemberRole } from '../../shared/spec/roles.ts';
 import type { StaffPermission } from '../../shared/spec/staff.ts';
 import type { Account } from '../../shared/tables/Account.ts';
 import type { Lazy } from '../lazy.ts';
@@ -11,7 +12,7 @@ export type NavigationEntry = {
   order: number;
   /** Heading above entries that follow each other. */
   group?: Lazy<string>;
-} & ({ path: `/account/${string}` } | { path: `/admin/${string}`; permission: StaffPermission });
+} & ({ path: `/account/${string}`; needs: MemberRight } | { path: `/admin/${string}`; permission: StaffPermission });
 export type AccountEntry = Extract<NavigationEntry, { path: `/account/${string}` }>;
 export type StaffEntry = Extract<NavigationEntry, { permission: StaffPermission }>;
 
@@ -21,15 +22,20 @@ export interface AreaNotice {
   text: ComponentChildren;
   action: { label: string; href: string };
 }
-export type FindNotice = (account: Account) => Promise<AreaNotice | null>;
+
+/** Finds trouble of an account, for members who can do something about it. */
+export interface NoticeSource {
+  needs: MemberRight;
+  find: (account: Account) => Promise<AreaNotice | null>;
+}
 
 interface AreaParts {
   navigation?: readonly NavigationEntry[];
-  notices?: readonly FindNotice[];
+  notices?: readonly NoticeSource[];
 }
 
 let navigation: readonly NavigationEntry[] = [];
-let notices: readonly FindNotice[] = [];
+let notices: readonly NoticeSource[] = [];
 
 /** Sets what all features add to every page. The pages cannot import them, since the features consist of pages. */
 export function setAreaParts(features: readonly AreaParts[]): void {
@@ -37,9 +43,9 @@ export function setAreaParts(features: readonly AreaParts[]): void {
   notices = features.flatMap((feature) => feature.notices ?? []);
 }
 
-/** Lists the pages of the account area in the order of its navigation. */
-export function listAccountEntries(): AccountEntry[] {
-  return navigation.filter((entry) => !('permission' in entry)) as AccountEntry[];
+/** Lists the pages of the account area that a role may open, in the order of its navigation. */
+export function listAccountEntries(role: MemberRole): AccountEntry[] {
+  return navigation.filter((entry) => !('permission' in entry) && hasRight(role, entry.needs)) as AccountEntry[];
 }
 
 /** Lists the pages of the staff console in the order of its navigation. */
@@ -47,8 +53,9 @@ export function listStaffEntries(): StaffEntry[] {
   return navigation.filter((entry) => 'permission' in entry);
 }
 
-/** Lists what an account should know on every page. */
-export async function listNotices(account: Account): Promise<AreaNotice[]> {
-  const found = await Promise.all(notices.map((find) => find(account)));
+/** Lists what a member with a role should know on every page. */
+export async function listNotices(account: Account, role: MemberRole): Promise<AreaNotice[]> {
+  const sources = notices.filter(({ needs }) => hasRight(role, needs));
+  const found = await Promise.all(sources.map(({ find }) => find(account)));
   return found.filter((notice) => notice !== null);
 }

@@ -13,6 +13,15 @@ export const t = defineTexts({
   menu: { en: 'Menu', de: 'Menü', fr: 'Menu', es: 'Menú', ja: 'メニュー', 'zh-CN': '菜单' },
   account: { en: 'Account', de: 'Konto', fr: 'Compte', es: 'Cuenta', ja: 'アカウント', 'zh-CN': '账户' },
   site: { en: 'Site', de: 'Website', fr: 'Site', es: 'Sitio', ja: 'サイト', 'zh-CN': '网站' },
+  switchAccount: {
+    en: 'Account to work in',
+    de: 'Konto, in dem Sie arbeiten',
+    fr: 'Compte utilisé',
+    es: 'Cuenta en uso',
+    ja: '使用するアカウント',
+    'zh-CN': '当前使用的账户',
+  },
+  switchTo: { en: 'Switch', de: 'Wechseln', fr: 'Changer', es: 'Cambiar', ja: '切り替え', 'zh-CN': '切换' },
   signIn: {
     en: 'Sign in',
     de: 'Anmelden',

@@ -111,8 +111,9 @@ async function buildApplicationCreates(version: PreparedVersion): Promise<string
   );
   const { rows: grants } = await client.query<{ account: string; accountUuid: string; grantUuid: string }>(
     `WITH granted AS (
-       INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, redirect_uri, created_at, connected_at)
-       SELECT gen_random_uuid(), id, 'bench', '{svc:read,svc:write}', '${BASE_URL}/api/', '', now(), now() FROM accounts
+       INSERT INTO oauth_grants (uuid, account_id, member_number, client_id, scopes, resource, redirect_uri, created_at,
+                                 connected_at)
+       SELECT gen_random_uuid(), id, 1, 'bench', '{svc:read,svc:write}', '${BASE_URL}/api/', '', now(), now() FROM accounts
        RETURNING uuid, account_id
      )
      SELECT a.id AS account, a.uuid AS "accountUuid", g.uuid AS "grantUuid"

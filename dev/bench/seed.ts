@@ -1,3 +1,4 @@
+import { INSERT_OWNERS } from '../insertOwners.ts';
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { DELETION_BLOCK } from '../../shared/domain/generations/delete.ts';
@@ -59,8 +60,8 @@ const ACCOUNTS = `
     FROM bench_accounts, LATERAL (SELECT ${spentAfterSql('rows')} AS spent) sums`;
 
 const KEYS = `
-  INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at)
-  SELECT sha256(convert_to(${KEY}, 'UTF8')), gen_random_uuid(), id, 1, 'bench', left(${KEY}, 12), now()
+  INSERT INTO api_keys (key_hash, uuid, account_id, number, member_number, name, prefix, created_at)
+  SELECT sha256(convert_to(${KEY}, 'UTF8')), gen_random_uuid(), id, 1, 1, 'bench', left(${KEY}, 12), now()
     FROM bench_accounts`;
 
 const SUBSCRIPTIONS = `
@@ -149,7 +150,19 @@ export async function seedDatabase(
            ${ledgerHistory}::bigint AS history
       FROM generate_series(1, ${accounts}) AS id
      UNION ALL SELECT ${SPARE_ACCOUNT}, 0, ${ledgerHistory}`);
-  for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, HOURS, HEALTH])
+  for (const sql of [
+    ACCOUNTS,
+    INSERT_OWNERS,
+    KEYS,
+    SUBSCRIPTIONS,
+    GRANTS,
+    GENERATIONS,
+    BURNS,
+    USAGE,
+    TOTALS,
+    HOURS,
+    HEALTH,
+  ])
     await client.query(sql);
   await client.query('DROP TABLE bench_accounts');
   if (ledgerHistory > 0) await writeLedgerHistory(client, ledgerHistory);
@@ -173,8 +186,8 @@ export async function deleteSomeGenerations(client: Client): Promise<void> {
 /** Signs all accounts in. */
 export async function seedSessions(client: Client): Promise<void> {
   await client.query(`
-    INSERT INTO sessions (token_hash, uuid, account_id, created_at, last_used_at, expires_at)
-    SELECT sha256(convert_to(encode(sha256(convert_to('bench session ' || id, 'UTF8')), 'hex'), 'UTF8')),
-           gen_random_uuid(), id, now(), now(), now() + interval '1 day' FROM accounts`);
+    INSERT INTO sessions (token_hash, uuid, person_id, account_id, member_number, created_at, last_used_at, expires_at)
+    SELECT sha256(convert_to(encode(sha256(convert_to('bench session ' || account_id, 'UTF8')), 'hex'), 'UTF8')),
+           gen_random_uuid(), person_id, account_id, number, now(), now(), now() + interval '1 day' FROM members`);
   await client.query('VACUUM ANALYZE sessions');
 }

@@ -66,11 +66,13 @@ export const AUDIT_TRIGGERS_SQL = `
   CREATE TRIGGER chaos_log_input AFTER INSERT ON generation_inputs FOR EACH ROW EXECUTE FUNCTION chaos.log_input();
 
   -- The age is that of a failed message at the end of its last lease, by the clock of the service.
-  CREATE TABLE chaos.emails (email uuid PRIMARY KEY, account bigint NOT NULL, kind text NOT NULL, age interval);
+  CREATE TABLE chaos.emails (email uuid PRIMARY KEY, account bigint NOT NULL, kind text NOT NULL, age interval,
+                             recipient text);
   CREATE FUNCTION chaos.log_email() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN
-      INSERT INTO chaos.emails VALUES (NEW.uuid, NEW.account_id, NEW.kind);
+      INSERT INTO chaos.emails (email, account, kind, recipient)
+      VALUES (NEW.uuid, NEW.account_id, NEW.kind, NEW.params ->> 'recipient_email');
     ELSIF NEW.status = 'failed' THEN
       UPDATE chaos.emails
          SET age = (SELECT run_at FROM tasks WHERE kind = 'email.send' AND key = cast(NEW.id AS text)) - NEW.created_at
@@ -91,7 +93,7 @@ export const AUDIT_TRIGGERS_SQL = `
      CROSS JOIN LATERAL (
            SELECT coalesce(sum(g.credits_charged), 0) AS credits FROM generations g
             WHERE g.account_id = l.account_id AND g.number > l.generation_count_at_window_start
-              AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id)
+              AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id OR g.member_number = l.member_number)
               AND g.status <> 'failed' AND g.refunded_at IS NULL) paid
      WHERE l.account_id = NEW.account_id AND l.number = NEW.number AND l.credits IS NOT NULL AND l.used <> paid.credits;
     RETURN NULL;

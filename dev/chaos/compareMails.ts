@@ -5,7 +5,8 @@ const STATEMENTS = {
   'mail-is-sent': 'Every e-mail message is accepted by the mail server, unless it was given up after three days.',
   'mail-is-sent-once':
     'A message is accepted once, once more for each lost response, and twice more at most if processes died.',
-  'mail-has-a-cause': 'Every accepted message was recorded, and goes to the address of its account.',
+  'mail-has-a-cause':
+    'Every accepted message was recorded, and goes to the address of its account, or to that of the member whom it is about.',
 } as const;
 
 /** Tolerance for the clocks of processes when a message is given up. */
@@ -25,7 +26,7 @@ interface MailRow {
 /** Compares recorded messages with those that the mail server accepted, when all work has settled. */
 export async function compareMails(accepted: readonly AcceptedMail[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
-    `SELECT m.email AS uuid, a.id::text AS account_id, m.kind, a.email, a.erased_at IS NOT NULL AS is_erased, e.status,
+    `SELECT m.email AS uuid, a.id::text AS account_id, m.kind, coalesce(m.recipient, a.email) AS email, a.erased_at IS NOT NULL AS is_erased, e.status,
             coalesce(m.age >= ${GIVEN_UP_AFTER}, false) AS is_given_up
        FROM chaos.emails m JOIN accounts a ON a.id = m.account LEFT JOIN emails e ON e.uuid = m.email`,
   );

@@ -1,9 +1,11 @@
--- Accounts with everything that authenticates them: identities, sessions, sign-in attempts and API keys.
+-- Accounts, the people who are members of them, and everything that authenticates both: identities, sessions, sign-in
+-- attempts and API keys.
 
 CREATE TABLE accounts (
   id                     bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   uuid                   uuid        NOT NULL UNIQUE,
-  email                  text        NOT NULL UNIQUE CHECK (email = lower(email)),
+  -- Of the owner, copied from there, as are name, language, use case and provider.
+  email                  text        NOT NULL CHECK (email = lower(email)),
   first_name             text        NOT NULL DEFAULT '',
   language               text        NOT NULL DEFAULT 'en',
   use_case               text        NOT NULL DEFAULT '',
@@ -12,7 +14,6 @@ CREATE TABLE accounts (
     CHECK (onboarding_step IN ('profile', 'plan', 'complete')),
   created_at             timestamptz NOT NULL,
   live_account_id        bigint,
-  staff_since            timestamptz,
   is_affiliate           boolean     NOT NULL DEFAULT false,
   suspended_at           timestamptz,
   deletion_requested_at  timestamptz,
@@ -43,6 +44,7 @@ CREATE TABLE accounts (
   generation_count      bigint  NOT NULL DEFAULT 0,
   generations_deleted   bigint  NOT NULL DEFAULT 0,
   ledger_count          bigint  NOT NULL DEFAULT 0,
+  member_count          integer NOT NULL DEFAULT 0,
   key_count             integer NOT NULL DEFAULT 0,
   active_key_count      integer NOT NULL DEFAULT 0 CHECK (active_key_count >= 0),
   spending_limit_count  integer NOT NULL DEFAULT 0,
@@ -73,8 +75,6 @@ CREATE TABLE accounts (
   -- Every charge rewrites this row. Half-filled pages keep that update in place; do not index columns it changes.
 ) WITH (fillfactor = 50);
 COMMENT ON COLUMN accounts.live_account_id IS 'the account that this test account belongs to; NULL: a live account';
-COMMENT ON COLUMN accounts.staff_since IS
-  'first sign-in with an address on the staff list; identities linked later get no staff rights';
 COMMENT ON COLUMN accounts.suspended_at IS
   'since then all credentials of the account are rejected; NULL: not suspended';
 COMMENT ON COLUMN accounts.deletion_requested_at IS 'nothing can be created or bought while it is set';
@@ -82,6 +82,8 @@ COMMENT ON COLUMN accounts.subscription_id IS
   'the subscription that grants the plan credits; other subscriptions of the account do not affect it';
 COMMENT ON COLUMN accounts.generation_count_at_period_start IS
   'generation_count when the period started; later generations count as used in this period';
+COMMENT ON COLUMN accounts.member_count IS
+  'members that it has had. Statements look up the role and the usage of a member only if it is more than 1';
 COMMENT ON COLUMN accounts.spending_limit_count IS 'number of its rows in spending_limits';
 COMMENT ON COLUMN accounts.webhook_count IS
   'enabled webhook endpoints; events without an e-mail are written only if it is not 0';
@@ -107,6 +109,65 @@ CREATE INDEX accounts_created_at_idx ON accounts (created_at, onboarding_step) W
 -- An account has at most one test account.
 CREATE UNIQUE INDEX accounts_live_account_unique ON accounts (live_account_id) WHERE live_account_id IS NOT NULL;
 
+CREATE TABLE people (
+  id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  uuid             uuid        NOT NULL UNIQUE,
+  email            text        NOT NULL UNIQUE CHECK (email = lower(email)),
+  first_name       text        NOT NULL DEFAULT '',
+  language         text        NOT NULL DEFAULT 'en',
+  use_case         text        NOT NULL DEFAULT '',
+  social_provider  text        NOT NULL,
+  created_at       timestamptz NOT NULL,
+  staff_since      timestamptz,
+  current_account_id bigint,
+  erased_at        timestamptz
+);
+-- The search of the staff console.
+CREATE INDEX people_email_prefix_idx ON people (email text_pattern_ops);
+COMMENT ON TABLE people IS 'those who sign in. Each has an account from the first sign-in on, and may be a member of others';
+COMMENT ON COLUMN people.email IS 'verified at the first sign-in; later ones are recognized by their identity';
+COMMENT ON COLUMN people.current_account_id IS 'the account that it switched to last, which its next sign-in opens';
+COMMENT ON COLUMN people.staff_since IS
+  'first sign-in with an address on the staff list; identities linked later get no staff rights';
+
+-- Rows stay after the removal: keys, generations and the logs name their member by its number.
+CREATE TABLE members (
+  account_id  bigint      NOT NULL REFERENCES accounts (id),
+  number      integer     NOT NULL,
+  uuid        uuid        NOT NULL UNIQUE,
+  person_id   bigint      NOT NULL REFERENCES people (id),
+  role        text        NOT NULL CHECK (role IN ('owner', 'admin', 'developer', 'billing', 'viewer')),
+  created_at  timestamptz NOT NULL,
+  invited_by  integer,
+  removed_at  timestamptz,
+  PRIMARY KEY (account_id, number)
+);
+COMMENT ON COLUMN members.number IS 'in its account, from 1 without gaps. The first owner has 1';
+COMMENT ON COLUMN members.invited_by IS 'number of the member who invited it; NULL: it opened the account';
+COMMENT ON COLUMN members.removed_at IS 'of the owner: when the account was erased';
+COMMENT ON COLUMN members.role IS 'of a removed member: its last one, which its keys and applications keep';
+CREATE UNIQUE INDEX members_person_unique ON members (person_id, account_id) WHERE removed_at IS NULL;
+CREATE UNIQUE INDEX members_owner_unique ON members (account_id) WHERE role = 'owner';
+
+CREATE TABLE invitations (
+  uuid         uuid        PRIMARY KEY,
+  account_id   bigint      NOT NULL REFERENCES accounts (id),
+  email        text        NOT NULL CHECK (email = lower(email)),
+  role         text        NOT NULL CHECK (role IN ('admin', 'developer', 'billing', 'viewer')),
+  invited_by   integer     NOT NULL,
+  created_at   timestamptz NOT NULL,
+  sent_count   smallint    NOT NULL DEFAULT 1,
+  expires_at   timestamptz NOT NULL,
+  accepted_at  timestamptz,
+  revoked_at   timestamptz,
+  CONSTRAINT invitations_inviter_fkey FOREIGN KEY (account_id, invited_by) REFERENCES members
+);
+COMMENT ON COLUMN invitations.email IS 'only a person with this address can accept it';
+COMMENT ON COLUMN invitations.sent_count IS 'messages that were sent; the link of each is valid until the next one';
+CREATE UNIQUE INDEX invitations_open_unique ON invitations (account_id, email)
+  WHERE accepted_at IS NULL AND revoked_at IS NULL;
+CREATE INDEX invitations_expires_at_idx ON invitations (expires_at);
+
 CREATE TABLE identities (
   provider     text        NOT NULL CHECK (provider IN ('google', 'apple', 'github')),
   -- Subjects are unique within an issuer only.
@@ -114,14 +175,14 @@ CREATE TABLE identities (
   -- Permanent identifier of the user at the issuer. Addresses may be reassigned; subjects never are.
   subject      text        NOT NULL,
   uuid         uuid        NOT NULL UNIQUE,
-  account_id   bigint      NOT NULL REFERENCES accounts (id),
+  person_id    bigint      NOT NULL REFERENCES people (id),
   -- The verified address at the time of linking.
   email        text        NOT NULL,
   created_at   timestamptz NOT NULL,
   staff_since  timestamptz,
   PRIMARY KEY (provider, issuer, subject),
   -- A second identity of the same provider belongs to a later owner of the address.
-  CONSTRAINT identities_account_provider_key UNIQUE (account_id, provider, issuer)
+  CONSTRAINT identities_person_provider_key UNIQUE (person_id, provider, issuer)
 );
 COMMENT ON COLUMN identities.staff_since IS
   'sessions that this identity opens have staff rights; NULL: no staff rights';
@@ -129,16 +190,21 @@ COMMENT ON COLUMN identities.staff_since IS
 CREATE TABLE sessions (
   token_hash     bytea       PRIMARY KEY,
   uuid           uuid        NOT NULL UNIQUE,
-  account_id     bigint      NOT NULL REFERENCES accounts (id),
+  person_id      bigint      NOT NULL REFERENCES people (id),
+  account_id     bigint      NOT NULL,
+  member_number  integer     NOT NULL,
   identity_uuid  uuid        REFERENCES identities (uuid) ON DELETE SET NULL,
   user_agent     text        NOT NULL DEFAULT '',
   created_at     timestamptz NOT NULL,
   last_used_at   timestamptz NOT NULL,
-  expires_at     timestamptz NOT NULL
+  expires_at     timestamptz NOT NULL,
+  CONSTRAINT sessions_member_fkey FOREIGN KEY (account_id, member_number) REFERENCES members
 );
+COMMENT ON COLUMN sessions.account_id IS 'the account that it acts on: one that the person is a member of, until they switch';
 COMMENT ON COLUMN sessions.identity_uuid IS
   'NULL: signed in with the development sign-in, or the identity was removed';
 CREATE INDEX sessions_account_id_idx ON sessions (account_id);
+CREATE INDEX sessions_person_id_idx ON sessions (person_id);
 CREATE INDEX sessions_expires_at_idx ON sessions (expires_at);
 CREATE INDEX sessions_identity_uuid_idx ON sessions (identity_uuid) WHERE identity_uuid IS NOT NULL;
 
@@ -159,7 +225,7 @@ CREATE TABLE sign_in_attempts (
   referral_network               text
 );
 COMMENT ON COLUMN sign_in_attempts.linking_session_hash IS
-  'session whose account the identity is to be linked to; NULL for a plain sign-in';
+  'session whose person the identity is to be linked to; NULL for a plain sign-in';
 CREATE INDEX sign_in_attempts_expires_at_idx ON sign_in_attempts (expires_at);
 
 CREATE TABLE api_keys (
@@ -167,6 +233,7 @@ CREATE TABLE api_keys (
   uuid                uuid        NOT NULL UNIQUE,
   account_id          bigint      NOT NULL REFERENCES accounts (id),
   number              integer     NOT NULL,
+  member_number       integer     NOT NULL,
   name                text        NOT NULL,
   prefix              text        NOT NULL,
   test_account_id     bigint,
@@ -182,12 +249,14 @@ CREATE TABLE api_keys (
   allowed_models  text[]  CHECK (cardinality(allowed_models) > 0),
   allowed_ips     cidr[]  CHECK (cardinality(allowed_ips) > 0),
   version         integer NOT NULL DEFAULT 0,
-  UNIQUE (account_id, number)
+  UNIQUE (account_id, number),
+  CONSTRAINT api_keys_member_fkey FOREIGN KEY (account_id, member_number) REFERENCES members
 ) WITH (fillfactor = 80);
+COMMENT ON COLUMN api_keys.member_number IS 'the member who created it, with whose role it acts';
 COMMENT ON COLUMN api_keys.test_account_id IS
   'the test account that the key acts on; NULL: a live key, which acts on the account that it belongs to';
 COMMENT ON COLUMN api_keys.lacks_staff_rights IS
-  'created for a staff account by a session, or a key, that had no staff rights';
+  'created by a member with staff rights, but by a session or a key that had none';
 COMMENT ON COLUMN api_keys.scopes IS
   'NULL: the whole account for a key without options, svc:read and svc:write for one with another option';
 COMMENT ON COLUMN api_keys.expires_at IS 'NULL: never';

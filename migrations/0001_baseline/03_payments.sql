@@ -3,6 +3,7 @@
 CREATE TABLE topups (
   uuid                      uuid        PRIMARY KEY,
   account_id                bigint      NOT NULL REFERENCES accounts (id),
+  member_number             integer,
   kind                      text        NOT NULL CHECK (kind IN ('manual', 'automatic')),
   status                    text        NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed')),
   amount_cents              integer     NOT NULL CHECK (amount_cents BETWEEN 5000 AND 1000000),
@@ -27,6 +28,7 @@ CREATE TABLE topups (
 
   sync_version  bigint NOT NULL DEFAULT 0
 );
+COMMENT ON COLUMN topups.member_number IS 'the member who bought it; NULL: an automatic one';
 COMMENT ON COLUMN topups.net_cents IS
   'paid amount without tax and after discounts, which the credits are bought with; null until it is paid';
 COMMENT ON COLUMN topups.credits IS 'fixed when the payment starts, at the rate of the plan at that time';

@@ -11,6 +11,7 @@ CREATE TABLE generations (
   metadata              jsonb,
   webhook_url           text,
   idempotency_key       text,
+  member_number         integer,
   api_key_number        integer,
   oauth_client_id       text,
   catalog_id            bigint,
@@ -67,6 +68,8 @@ CREATE TABLE generations (
 ) WITH (fillfactor = 45);
 COMMENT ON COLUMN generations.metadata IS 'pairs of strings that the owner has attached; NULL: none';
 COMMENT ON COLUMN generations.webhook_url IS 'receives the event of its end, beside the endpoints of the account';
+COMMENT ON COLUMN generations.member_number IS
+  'the member who created it, or the key or application with which it was created; of the live account, for a test one';
 COMMENT ON COLUMN generations.api_key_number IS
   'number of the API key that created it; NULL: a session or an assistant';
 COMMENT ON COLUMN generations.oauth_client_id IS

@@ -1,4 +1,4 @@
--- Sums of the usage of accounts and keys, and spending limits. A charge updates them.
+-- Sums of the usage of accounts, keys and members, and spending limits. A charge updates them.
 
 CREATE TABLE usage_days (
   account_id   bigint  NOT NULL,
@@ -28,26 +28,38 @@ CREATE TABLE usage_keys (
   PRIMARY KEY (account_id, key_number)
 ) WITH (fillfactor = 50);
 
+-- Sums of each member, of accounts that have had more than one. Without other members the totals are those of the owner.
+CREATE TABLE usage_members (
+  account_id     bigint  NOT NULL,
+  member_number  integer NOT NULL,
+  credits        bigint  NOT NULL,
+  generations    bigint  NOT NULL,
+  PRIMARY KEY (account_id, member_number)
+) WITH (fillfactor = 50);
+
 -- Triggers, so that every statement that refunds a generation subtracts.
-CREATE FUNCTION subtract_refund_from_key() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION subtract_refund_from_key_and_member() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE usage_keys SET credits = credits - NEW.credits_charged
      WHERE account_id = NEW.account_id AND key_number = NEW.api_key_number;
+    UPDATE usage_members SET credits = credits - NEW.credits_charged
+     WHERE account_id = NEW.account_id AND member_number = NEW.member_number;
     RETURN NULL;
   END
 $$;
-CREATE TRIGGER generations_subtract_refund_from_key AFTER UPDATE OF status ON generations
-  FOR EACH ROW WHEN (OLD.status <> 'failed' AND NEW.status = 'failed' AND NEW.api_key_number IS NOT NULL)
-  EXECUTE FUNCTION subtract_refund_from_key();
-CREATE TRIGGER generations_subtract_staff_refund_from_key AFTER UPDATE OF refunded_at ON generations
-  FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL AND NEW.api_key_number IS NOT NULL)
-  EXECUTE FUNCTION subtract_refund_from_key();
+CREATE TRIGGER generations_subtract_refund AFTER UPDATE OF status ON generations
+  FOR EACH ROW WHEN (OLD.status <> 'failed' AND NEW.status = 'failed')
+  EXECUTE FUNCTION subtract_refund_from_key_and_member();
+CREATE TRIGGER generations_subtract_staff_refund AFTER UPDATE OF refunded_at ON generations
+  FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL)
+  EXECUTE FUNCTION subtract_refund_from_key_and_member();
 
 CREATE TABLE spending_limits (
   account_id    bigint      NOT NULL REFERENCES accounts (id),
   number        integer     NOT NULL,
   key_number    integer,
   client_id     text,
+  member_number integer,
   credits       integer     CHECK (credits > 0),
   period        text        NOT NULL CHECK (period IN ('day', 'month', 'total')),
   window_start  timestamptz,
@@ -58,35 +70,35 @@ CREATE TABLE spending_limits (
   PRIMARY KEY (account_id, number),
   UNIQUE (account_id, key_number),
   UNIQUE (account_id, client_id),
-  CHECK (num_nonnulls(key_number, client_id) = 1),
+  UNIQUE (account_id, member_number),
+  CHECK (num_nonnulls(key_number, client_id, member_number) = 1),
   CHECK ((period = 'total') = (window_start IS NULL))
-  -- Every charge of the credential rewrites its row, in place.
+  -- Every charge of the credential or the member rewrites its row, in place.
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE spending_limits IS
-  'most credits that an API key, or an application with all its grants, may spend; written under the lock of the account';
+  'most credits that an API key, an application with all its grants, or a member with all its sessions, keys and
+   applications may spend; written under the lock of the account';
 COMMENT ON COLUMN spending_limits.credits IS 'NULL: the limit was removed; the row stays';
 COMMENT ON COLUMN spending_limits.window_start IS
   'start of the UTC day or month of the last charge, or of the last change of the period; NULL: the period is total';
 COMMENT ON COLUMN spending_limits.generation_count_at_window_start IS
   'generation_count of the account when the window started: later generations belong to the window';
 COMMENT ON COLUMN spending_limits.used IS
-  'cost of the generations of the credential in the window, less refunds; not maintained while credits is NULL';
+  'cost of the generations of the credential or the member in the window, less refunds; not maintained while credits is NULL';
 
 -- Never below zero, so that a wrong count cannot stop a refund.
 CREATE FUNCTION return_refund_to_spending_limit() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE spending_limits SET used = greatest(used - NEW.credits_charged, 0)
      WHERE account_id = NEW.account_id AND credits IS NOT NULL
-       AND (key_number = NEW.api_key_number OR client_id = NEW.oauth_client_id)
+       AND (key_number = NEW.api_key_number OR client_id = NEW.oauth_client_id OR member_number = NEW.member_number)
        AND generation_count_at_window_start < NEW.number;
     RETURN NULL;
   END
 $$;
 CREATE TRIGGER generations_return_refund_to_spending_limit AFTER UPDATE OF status ON generations
-  FOR EACH ROW WHEN (OLD.status <> 'failed' AND NEW.status = 'failed'
-                     AND (NEW.api_key_number IS NOT NULL OR NEW.oauth_client_id IS NOT NULL))
+  FOR EACH ROW WHEN (OLD.status <> 'failed' AND NEW.status = 'failed')
   EXECUTE FUNCTION return_refund_to_spending_limit();
 CREATE TRIGGER generations_return_staff_refund_to_spending_limit AFTER UPDATE OF refunded_at ON generations
-  FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL
-                     AND (NEW.api_key_number IS NOT NULL OR NEW.oauth_client_id IS NOT NULL))
+  FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL)
   EXECUTE FUNCTION return_refund_to_spending_limit();

@@ -29,6 +29,7 @@ CREATE INDEX oauth_clients_last_used_idx ON oauth_clients (last_used_at);
 CREATE TABLE oauth_grants (
   uuid          uuid        PRIMARY KEY,
   account_id    bigint      NOT NULL REFERENCES accounts (id),
+  member_number integer     NOT NULL,
   client_id     text        NOT NULL REFERENCES oauth_clients (client_id),
   scopes        text[]      NOT NULL,
   resource      text        NOT NULL,
@@ -36,8 +37,10 @@ CREATE TABLE oauth_grants (
   created_at    timestamptz NOT NULL,
   connected_at  timestamptz,
   last_used_at  timestamptz,
-  revoked_at    timestamptz
+  revoked_at    timestamptz,
+  CONSTRAINT oauth_grants_member_fkey FOREIGN KEY (account_id, member_number) REFERENCES members
 ) WITH (fillfactor = 70);
+COMMENT ON COLUMN oauth_grants.member_number IS 'the member who approved it, with whose role it acts';
 COMMENT ON COLUMN oauth_grants.redirect_uri IS 'where the authorization code was sent';
 COMMENT ON COLUMN oauth_grants.connected_at IS 'when the authorization code was exchanged';
 CREATE INDEX oauth_grants_account_id_idx ON oauth_grants (account_id);

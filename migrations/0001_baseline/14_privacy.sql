@@ -3,6 +3,8 @@
 CREATE TABLE security_events (
   id          bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   account_id  bigint      NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  -- The member who caused it, or whose access changed. NULL: the service or its staff.
+  member_number integer,
   event       text        NOT NULL,
   -- The network prefix and the browser of the request. Empty if the service or its staff caused the event.
   network     text        NOT NULL,

@@ -7,6 +7,7 @@ import { CREDITS } from './credits/feature.ts';
 import { EMAILS } from './emails/feature.ts';
 import type { DomainFeature } from './feature.ts';
 import { GENERATIONS } from './generations/feature.ts';
+import { MEMBERS } from './members/feature.ts';
 import { OAUTH } from './oauth/feature.ts';
 import { PLATFORM } from './platform/feature.ts';
 import { REPORT_SUMS } from './reports/feature.ts';
@@ -23,6 +24,7 @@ import { WEBHOOKS } from './webhooks/feature.ts';
  */
 const FEATURES: readonly DomainFeature[] = [
   SIGN_IN,
+  MEMBERS,
   ACCOUNTS,
   SPENDING_LIMITS,
   OAUTH,

@@ -31,10 +31,11 @@ const EMAIL_EVENT_TYPES = [
   'identity.removed',
   'payout.setup_missing',
   'webhook.disabled',
+  'member.invited',
 ] as const;
 export type EventType = WebhookEventType | (typeof EMAIL_EVENT_TYPES)[number] | typeof WEBHOOK_TEST_TYPE;
 
-/** Kinds of e-mail messages. The owner of an account can switch each off, except those about security. */
+/** Kinds of e-mail messages to the owner of an account, who can switch each off, except those about security. */
 export const EMAIL_KINDS = [
   'welcome',
   'plan_active',
@@ -51,14 +52,19 @@ export const EMAIL_KINDS = [
   'new_sign_in',
   'identity_removed',
 ] as const;
-export type EmailKind = (typeof EMAIL_KINDS)[number];
+export type OwnerEmailKind = (typeof EMAIL_KINDS)[number];
+/** All kinds: also the invitation, which goes to the invited address. */
+export type EmailKind = OwnerEmailKind | 'member_invited';
 
-export const SECURITY_EMAIL_KINDS: readonly EmailKind[] = [
+export const SECURITY_EMAIL_KINDS: readonly OwnerEmailKind[] = [
   'key_created',
   'application_connected',
   'new_sign_in',
   'identity_removed',
 ];
+
+/** Kinds that are sent whatever the settings of the account. */
+export const UNCONDITIONAL_EMAIL_KINDS: readonly EmailKind[] = [...SECURITY_EMAIL_KINDS, 'member_invited'];
 
 /** The message that follows from an event. Others send none. */
 export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
@@ -76,6 +82,7 @@ export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
   'application.connected': 'application_connected',
   'session.created': 'new_sign_in',
   'identity.removed': 'identity_removed',
+  'member.invited': 'member_invited',
 };
 
 export function isWebhookEventType(type: string): type is WebhookEventType {

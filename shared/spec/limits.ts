@@ -17,6 +17,13 @@ export const METADATA_FILTERS_MAX = 3;
 
 export const API_KEY_NAME_MAX_CHARACTERS = 64;
 export const ACTIVE_API_KEYS_MAX = 20;
+
+/** Members of an account at a time. */
+export const MEMBERS_MAX = 100;
+/** Days for which an invitation can be accepted, messages for one, and invitations of an account within a day. */
+export const INVITATION_DAYS = 7;
+export const INVITATION_SENDS_MAX = 5;
+export const INVITATIONS_PER_DAY = 50;
 /** Maximum number of models and of addresses that an API key may be restricted to. */
 export const API_KEY_OPTION_ITEMS_MAX = 50;
 export const API_KEY_PREFIX_CHARACTERS = 12;

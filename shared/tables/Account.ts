@@ -11,6 +11,7 @@ export class Account extends Model {
   declare uuid: string;
   /** The account that this test account belongs to; null for a live account. */
   declare live_account_id: number | null;
+  /** Address of the owner, copied as name, language, use case and provider are. */
   declare email: string;
   declare first_name: string;
   declare language: string;
@@ -19,8 +20,6 @@ export class Account extends Model {
   declare onboarding_step: OnboardingStep;
   declare is_affiliate: boolean;
   declare created_at: Date;
-  /** Time of the first sign-in with an address on the staff list. */
-  declare staff_since: Date | null;
   /** Time at which its personal data was erased. */
   declare erased_at: Date | null;
   /** Time since which all credentials of the account are rejected; null if it is not suspended. */
@@ -68,6 +67,8 @@ export class Account extends Model {
   declare generation_count: number;
   declare generations_deleted: number;
   declare ledger_count: number;
+  /** Members that it has had, removed ones included. */
+  declare member_count: number;
   declare key_count: number;
   declare active_key_count: number;
   /** Number of its rows in `spending_limits`, removed limits included. */

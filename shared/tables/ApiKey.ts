@@ -13,6 +13,8 @@ export class ApiKey extends Model {
   declare test_account_id: number | null;
   /** Sequence number within the account, from 1, without gaps. */
   declare number: number;
+  /** The member who created it, with whose role it acts. */
+  declare member_number: number;
   declare name: string;
   declare prefix: string;
   declare last_used_at: Date | null;

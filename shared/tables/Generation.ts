@@ -81,6 +81,8 @@ export class Generation extends Model {
   declare provider_cost_cents: string | null;
   /** Idempotency-Key of the request that created it, until it expires. */
   declare idempotency_key: string | null;
+  /** The member who created it; null for the service. */
+  declare member_number: number | null;
   /** Number of the API key that created it; null for a session or an assistant. */
   declare api_key_number: number | null;
   /** Application that created it with an access token; null for a key or a session. */

@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A user of a sign-in provider who is linked to an account. */
+/** A user of a sign-in provider who is linked to a person. */
 export class Identity extends Model {
   static override tableName = 'identities';
   static override idColumn = ['provider', 'issuer', 'subject'];
@@ -10,7 +10,7 @@ export class Identity extends Model {
   declare provider: string;
   declare issuer: string;
   declare subject: string;
-  declare account_id: number;
+  declare person_id: number;
   declare email: string;
   declare created_at: Date;
   /** Time since which its sessions have staff rights; null if they do not. */

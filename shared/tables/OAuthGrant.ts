@@ -8,6 +8,8 @@ export class OAuthGrant extends Model {
 
   declare uuid: string;
   declare account_id: number;
+  /** The member who approved it, with whose role it acts. */
+  declare member_number: number;
   declare client_id: string;
   declare scopes: Scope[];
   declare resource: string;

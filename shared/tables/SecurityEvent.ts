@@ -6,6 +6,8 @@ export class SecurityEvent extends Model {
 
   declare id: number;
   declare account_id: number;
+  /** The member who caused it, or whose access changed; null for the service and its staff. */
+  declare member_number: number | null;
   declare event: string;
   /** Network prefix of the request; empty if the service or its staff caused the event. */
   declare network: string;

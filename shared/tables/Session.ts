@@ -7,7 +7,10 @@ export class Session extends Model {
 
   declare token_hash: Buffer;
   declare uuid: string;
+  declare person_id: number;
+  /** The account that it acts on, until the person switches, and the person's number there. */
   declare account_id: number;
+  declare member_number: number;
   /** The identity that opened it; null for the local sign-in. */
   declare identity_uuid: string | null;
   /** `User-Agent` of the browser at sign-in. */

@@ -1,7 +1,7 @@
 import { Model } from 'objection';
 import type { SpendingPeriod } from '../spec/states.ts';
 
-/** The most credits that an API key, or an application with all its grants, may spend in a period. */
+/** The most credits that an API key, an application, or a member with all it has made, may spend in a period. */
 export class SpendingLimit extends Model {
   static override tableName = 'spending_limits';
   static override idColumn = ['account_id', 'number'];
@@ -9,10 +9,10 @@ export class SpendingLimit extends Model {
   declare account_id: number;
   /** Sequence number within the account, from 1, without gaps. */
   declare number: number;
-  /** Number of the API key; null for an application. */
+  /** Number of the API key, the application that was connected, or the number of the member: one of them. */
   declare key_number: number | null;
-  /** Application that the owner of the account has connected; null for an API key. */
   declare client_id: string | null;
+  declare member_number: number | null;
   /** Null if the limit was removed. */
   declare credits: number | null;
   declare period: SpendingPeriod;

@@ -7,6 +7,8 @@ export class Topup extends Model {
 
   declare uuid: string;
   declare account_id: number;
+  /** The member who bought it; null for an automatic one. */
+  declare member_number: number | null;
   declare kind: 'manual' | 'automatic';
   declare status: 'pending' | 'succeeded' | 'failed';
   /** The ordered amount, without tax and before discounts. */

@@ -142,6 +142,39 @@ const OWN_ENDPOINTS = `
   GET    /downloads/:file                      public
   GET    /assets/:file                         public
   GET    /api/usage/keys/                      key/cookie
+  GET    /account/members/                              member
+  POST   /account/members/                              member
+  POST   /account/members/invitations/:uuid/resend/     member
+  GET    /account/members/invitations/:uuid/resend/     member
+  POST   /account/members/invitations/:uuid/revoke/     member
+  GET    /account/members/invitations/:uuid/revoke/     member
+  GET    /account/members/leave/                        member
+  POST   /account/members/leave/                        member
+  GET    /account/members/:uuid/                        member
+  POST   /account/members/:uuid/                        member
+  GET    /account/members/:uuid/remove/                 member
+  POST   /account/members/:uuid/remove/                 member
+  GET    /account/members/:uuid/revoke-access/          member
+  POST   /account/members/:uuid/revoke-access/          member
+  GET    /account/members/:uuid/hand-over/              member
+  POST   /account/members/:uuid/hand-over/              member
+  GET    /account/invitations/:token/                   member
+  POST   /account/invitations/:token/                   member
+  POST   /account/switch/                               member
+  GET    /account/switch/                               member
+  GET    /api/members/                                  key/cookie
+  PATCH  /api/members/:uuid/                            cookie
+  POST   /api/members/:uuid/remove/                     cookie
+  POST   /api/members/:uuid/revoke-access/              cookie
+  POST   /api/members/:uuid/hand-over/                  cookie
+  POST   /authentication/leave/                         cookie
+  POST   /api/invitations/create/                       cookie
+  GET    /api/invitations/                              key/cookie
+  POST   /api/invitations/:uuid/resend/                 cookie
+  POST   /api/invitations/:uuid/revoke/                 cookie
+  GET    /authentication/accounts/                      cookie
+  POST   /authentication/accounts/:uuid/switch/         cookie
+  GET    /api/usage/members/                            key/cookie
   PATCH  /api/keys/:uuid/                      key/cookie
   POST   /api/webhooks/create/                 key/cookie
   GET    /api/webhooks/                        key/cookie

@@ -53,6 +53,8 @@ describe('the export of an account', () => {
       'account',
       'identities',
       'sessions',
+      'members',
+      'invitations',
       'api_keys',
       'spending_limits',
       'applications',

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { type ApiResponse, type TestCustomer, request } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
 import { buildToolCall, INITIALIZE, openMcpSession, postMcp } from '../harness/mcpClient.ts';
+import { addMember, findListed, invite, withKey } from '../harness/members.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { buildPath, isChange, type Route, ROUTES } from '../harness/routes.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
@@ -36,7 +37,8 @@ describe('resources of another account', () => {
   async function requestResource(row: Route, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
     if (row.credential !== 'member') {
       const options = row.path in BODIES ? { body: BODIES[row.path] } : {};
-      const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid), options);
+      const send = row.credential === 'cookie' ? 'requestWithSession' : 'request';
+      const { status, body }: ApiResponse = await customer[send](row.method, buildPath(row, uuid), options);
       return [status, body];
     }
     const visitor = createBrowserFor(customer);
@@ -74,11 +76,15 @@ describe('resources of another account', () => {
   }
 
   /** Bodies of requests that change nothing without one. */
-  const BODIES: Record<string, object> = { '/api/keys/:uuid/': { name: 'another name' } };
+  const BODIES: Record<string, object> = {
+    '/api/keys/:uuid/': { name: 'another name' },
+    '/api/members/:uuid/': { role: 'admin' },
+  };
   /** Fields of forms that need more than the CSRF token. */
   const FORM_FIELDS: Record<string, Record<string, string>> = {
     '/account/webhooks/:uuid/': { action: 'disable' },
     '/account/keys/:uuid/': { name: 'stolen' },
+    '/account/members/:uuid/': { role: 'admin', limit_credits: '', limit_period: 'day' },
     '/account/applications/:uuid/limit/': { limit_credits: '7', limit_period: 'day' },
   };
 
@@ -96,6 +102,27 @@ describe('resources of another account', () => {
     ).length === 0;
 
   const FROM_OWNER = 'JOIN accounts a ON a.id = t.account_id WHERE a.email = $1';
+
+  const readAccounts = async () => (await owner.requestWithSession('GET', '/authentication/accounts/')).body.accounts;
+
+  async function makeMember(): Promise<string> {
+    return (await findListed(owner, await withKey(await addMember(owner, 'developer')))).uuid;
+  }
+
+  async function isMemberUnchanged(uuid: string): Promise<boolean> {
+    const { body } = await owner.request('GET', '/api/members/');
+    const member = body.data.find((listed: { uuid: string }) => listed.uuid === uuid);
+    return member.role === 'developer' && member.removed_at === null && member.api_keys === 1;
+  }
+
+  async function makeInvitation(): Promise<string> {
+    await invite(owner, { email: `${randomUUID()}@example.com` }, 'viewer');
+    return (await owner.request('GET', '/api/invitations/')).body.data[0].uuid;
+  }
+
+  const isInvitationUnchanged = async (uuid: string) =>
+    (await service.sql('SELECT 1 FROM invitations WHERE uuid = $1 AND revoked_at IS NULL AND sent_count = 1', [uuid]))
+      .length === 1;
 
   /** Resources of the routes with a uuid: creates one for the owner, and checks that it still exists. */
   const THINGS: Record<string, { make: () => Promise<string>; isThere: (uuid: string) => Promise<boolean> }> = {
@@ -165,13 +192,47 @@ describe('resources of another account', () => {
     '/account/identities/:uuid/remove/': {
       make: async () => {
         const [row] = await service.sql(
-          `INSERT INTO identities (uuid, provider, issuer, subject, account_id, email, created_at)
-           SELECT gen_random_uuid(), 'google', gen_random_uuid(), 'me', id, email, now() FROM accounts WHERE email = $1 RETURNING uuid`,
+          `INSERT INTO identities (uuid, provider, issuer, subject, person_id, email, created_at)
+           SELECT gen_random_uuid(), 'google', gen_random_uuid(), 'me', id, email, now() FROM people WHERE email = $1 RETURNING uuid`,
           [owner.email],
         );
         return row.uuid;
       },
       isThere: async (uuid) => (await service.sql('SELECT 1 FROM identities WHERE uuid = $1', [uuid])).length === 1,
+    },
+    '/api/members/:uuid/': { make: makeMember, isThere: isMemberUnchanged },
+    '/api/members/:uuid/remove/': { make: makeMember, isThere: isMemberUnchanged },
+    '/api/members/:uuid/revoke-access/': { make: makeMember, isThere: isMemberUnchanged },
+    '/api/members/:uuid/hand-over/': {
+      make: async () => {
+        owner = await service.createCustomer('pro');
+        return makeMember();
+      },
+      isThere: isMemberUnchanged,
+    },
+    '/account/members/:uuid/': { make: makeMember, isThere: isMemberUnchanged },
+    '/account/members/:uuid/remove/': { make: makeMember, isThere: isMemberUnchanged },
+    '/account/members/:uuid/revoke-access/': { make: makeMember, isThere: isMemberUnchanged },
+    '/account/members/:uuid/hand-over/': {
+      make: async () => {
+        owner = await service.createCustomer('pro');
+        return makeMember();
+      },
+      isThere: isMemberUnchanged,
+    },
+    '/api/invitations/:uuid/resend/': { make: makeInvitation, isThere: isInvitationUnchanged },
+    '/api/invitations/:uuid/revoke/': { make: makeInvitation, isThere: isInvitationUnchanged },
+    '/account/members/invitations/:uuid/resend/': { make: makeInvitation, isThere: isInvitationUnchanged },
+    '/account/members/invitations/:uuid/revoke/': { make: makeInvitation, isThere: isInvitationUnchanged },
+    '/authentication/accounts/:uuid/switch/': {
+      make: async () => {
+        const other = await service.createCustomer(null);
+        owner = await addMember(other, 'viewer');
+        const accounts = await readAccounts();
+        await owner.requestWithSession('POST', `/authentication/accounts/${accounts[0].uuid}/switch/`);
+        return accounts[1].uuid;
+      },
+      isThere: async (uuid) => (await readAccounts()).some((one: any) => one.uuid === uuid && !one.is_current),
     },
     '/account/billing/invoices/:uuid/': {
       make: async () =>
@@ -215,6 +276,7 @@ describe('resources of another account', () => {
   for (const row of rows) {
     it(`${row.name}: returns the same 404 as for an unknown resource, and does not change it`, async () => {
       const { make, isThere } = THINGS[row.path] as (typeof THINGS)[string];
+      const former = owner;
       const uuid = await make();
       const [status, response] = await requestResource(row, stranger, uuid);
       expect(status).to.equal(404);
@@ -223,6 +285,8 @@ describe('resources of another account', () => {
       // The owner may use the route, so the 404s above are due to the account.
       expect((await requestResource(row, owner, uuid))[0]).to.be.oneOf([200, 204, 303]);
       expect(await isThere(uuid)).to.equal(!isChange(row));
+      // Some of these make another owner.
+      owner = former;
     });
   }
 

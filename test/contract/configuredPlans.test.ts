@@ -5,6 +5,7 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
+import { changeOwner } from '../harness/people.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const CATALOG = JSON.stringify({
@@ -175,7 +176,7 @@ describe('the plans of a CATALOG', () => {
 
   it('are those of the staff metrics, also hidden ones, and of the usage that assistants read', async () => {
     const boss = await createCustomer(service.baseUrl, null);
-    await service.sql(`UPDATE accounts SET email = 'boss@example.com' WHERE email = $1`, [boss.email]);
+    await changeOwner(service, boss.email, 'email', 'boss@example.com');
     await createFounder();
     const { body } = await boss.request('GET', '/api/admin/metrics/');
     const plans = body.subscriptions.by_plan as { slug: string; count: number; yearly_cents: number }[];

@@ -6,6 +6,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
 import { postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
 import { buildPath, filterRoutes, isChange, type Route, ROUTES, VALID_BODIES } from '../harness/routes.ts';
+import { changeOwner } from '../harness/people.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const isPublic = ({ credential }: Endpoint) => ['public', 'visitor', 'link'].includes(credential);
@@ -26,7 +27,7 @@ describe('endpoint authorization', () => {
       service.createCustomer('pro'),
       service.createCustomer(null),
     ]);
-    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
+    await changeOwner(service, staff.email, 'email', email);
     const [revoked, expired, ended] = await Promise.all([
       service.createCustomer('pro'),
       service.createCustomer('pro'),

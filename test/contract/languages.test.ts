@@ -83,7 +83,7 @@ describe('the language of pages', () => {
   });
 
   it('is English on the pages of staff', async () => {
-    await service.sql("UPDATE accounts SET language = 'de'");
+    await service.sql("WITH person AS (UPDATE people SET language = 'de') UPDATE accounts SET language = 'de'");
     expect(getPageLanguage((await console.visit('/admin/reports/')).text)).to.equal('en');
     expect(getPageLanguage((await console.visit('/account/')).text)).to.equal('de');
   });

@@ -6,6 +6,7 @@ import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { filterRoutes } from '../harness/routes.ts';
+import { changeOwner } from '../harness/people.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 /** Names that are the same in all languages. */
@@ -47,7 +48,7 @@ describe('pages in all languages', () => {
 
   const at = (path: string) => new URL(path, service.baseUrl);
   const setLanguage = (language: Language, { email }: TestCustomer) =>
-    service.sql('UPDATE accounts SET language = $1 WHERE email = $2', [language, email]);
+    changeOwner(service, email, 'language', language);
 
   /** Opens pages in each language. @param choose chooses the language of the visitor. */
   async function expectTranslated(
@@ -157,7 +158,7 @@ describe('pages in all languages', () => {
     const unsubscribe = new URL(buildUnsubscribeUrl({ accountUuid: uuid, kind: 'credits_low' })).pathname;
     const identity = { uuid, provider: 'google', issuer: '', subject: '', email: customer.email, staff_since: null };
     const times = { created_at: time, signed_in_at: time, undo_until: time };
-    const { pathname } = new URL(buildIdentityUndoUrl({ account_uuid: uuid, ...identity, ...times }));
+    const { pathname } = new URL(buildIdentityUndoUrl({ person_uuid: uuid, ...identity, ...times }));
     await expectOpenTranslated([unsubscribe, pathname, '/sign-in', '/', '/pricing/', '/mcp']);
     await expectOpenTranslated(['/docs/', '/docs/?q=xyzzy', '/docs/webhooks/']);
     const browser = new HttpBrowser();

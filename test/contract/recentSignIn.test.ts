@@ -46,6 +46,23 @@ describe('changes of credentials', () => {
       'POST /api/webhooks/default/rotate-secret/',
       'POST /api/webhooks/:uuid/rotate-secret/',
       'POST /api/affiliate/onboarding-link/',
+      'PATCH /api/members/:uuid/',
+      'POST /api/members/:uuid/remove/',
+      'POST /api/members/:uuid/revoke-access/',
+      'POST /api/members/:uuid/hand-over/',
+      'POST /api/invitations/create/',
+      'POST /api/invitations/:uuid/resend/',
+      'POST /account/members/',
+      'GET /account/members/:uuid/',
+      'POST /account/members/:uuid/',
+      'GET /account/members/:uuid/remove/',
+      'POST /account/members/:uuid/remove/',
+      'GET /account/members/:uuid/revoke-access/',
+      'POST /account/members/:uuid/revoke-access/',
+      'GET /account/members/:uuid/hand-over/',
+      'POST /account/members/:uuid/hand-over/',
+      'GET /account/members/invitations/:uuid/resend/',
+      'POST /account/members/invitations/:uuid/resend/',
       'POST /account/keys/',
       'GET /account/keys/:uuid/',
       'POST /account/keys/:uuid/',
@@ -73,7 +90,12 @@ describe('changes of credentials', () => {
     const address = path.replace(':provider', 'github').replace(':uuid', randomUUID());
     if (credential !== 'member') {
       it(`${method} ${path} rejects an old session with the sentence that helps, and admits an API key`, async () => {
-        const body = method === 'PATCH' ? { expires_at: null } : { name: 'a' };
+        const body =
+          path === '/api/members/:uuid/'
+            ? { role: 'viewer' }
+            : method === 'PATCH'
+              ? { expires_at: null }
+              : { name: 'a' };
         const options = method === 'GET' ? {} : { body };
         const { body: rejected } = await owner.requestWithSession(method, buildPath({ path }), options);
         expect(rejected.error).to.equal('insufficient_scope');

@@ -170,12 +170,12 @@ describe('the security log of sign-in methods', () => {
   });
 
   it('contains linked and removed identities, and failed sign-ins to a known account', async () => {
-    const origin = buildRequestOrigin('192.0.2.7', 'a browser', 'request-1');
+    const origin = buildRequestOrigin('192.0.2.7', 'a browser', 'request-1', null);
     const owner = createPerson();
     const signedIn = await signInWithIdentity('google', claims(owner), null, origin);
     if (signedIn.problem !== null) throw new Error(signedIn.problem);
-    const { id } = signedIn.account;
-    const token = await createWebSession(id, origin, signedIn.identityUuid);
+    const { id } = signedIn.person;
+    const { token } = await createWebSession(id, origin, signedIn.identityUuid);
     // Another person at two providers, with the same address.
     const other = createPerson({ email: owner.email });
     for (const provider of ['google', 'github'] as const) {

@@ -1,3 +1,4 @@
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { expect } from 'chai';
 import { createPerson } from '../fakes/identity/person.ts';
 import { startFakeGoogle } from '../fakes/identity/providers.ts';
@@ -28,7 +29,7 @@ describe('accounts of sign-in with a provider', () => {
       expect(await providers.readUser(visitor)).to.equal(null);
     }
     const rows = await service.sql(
-      'SELECT provider FROM identities i JOIN accounts a ON a.id = i.account_id WHERE a.email = $1',
+      'SELECT provider FROM identities i JOIN people p ON p.id = i.person_id WHERE p.email = $1',
       [person.email],
     );
     expect(rows).to.deep.equal([{ provider: 'google' }]);
@@ -59,14 +60,16 @@ describe('accounts of sign-in with a provider', () => {
        VALUES (gen_random_uuid(), $1, 'dev', now(), 1, 1) RETURNING id`,
       [owner.email],
     );
+    await service.sql(INSERT_OWNERS);
     await service.sql(
-      `INSERT INTO sessions (token_hash, uuid, account_id, created_at, last_used_at, expires_at)
-       VALUES (sha256('left over'), gen_random_uuid(), $1, now(), now(), now() + interval '1 day')`,
+      `INSERT INTO sessions (token_hash, uuid, person_id, account_id, member_number, created_at, last_used_at, expires_at)
+       SELECT sha256('left over'), gen_random_uuid(), person_id, account_id, number, now(), now(), now() + interval '1 day'
+         FROM members WHERE account_id = $1`,
       [id],
     );
     await service.sql(
-      `INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at)
-       VALUES (sha256($2), gen_random_uuid(), $1, 1, 'left over', 'svc_', now())`,
+      `INSERT INTO api_keys (key_hash, uuid, account_id, number, member_number, name, prefix, created_at)
+       VALUES (sha256($2), gen_random_uuid(), $1, 1, 1, 'left over', 'svc_', now())`,
       [id, Buffer.from(owner.email)],
     );
     expect((await providers.readUser((await providers.signIn('google')).visitor)).email).to.equal(owner.email);

@@ -6,6 +6,8 @@ import { registerClient } from '../harness/oauthClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
+import { addMember } from '../harness/members.ts';
+import { changeOwner } from '../harness/people.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const SECTIONS = ['Summary', 'Credits', 'Plan', 'Ledger', 'Generations', 'Payments', 'Access', 'Affiliate', 'Profile'];
@@ -89,7 +91,7 @@ describe('the staff console', () => {
     it('lists several accounts, and says what can be searched if there is none', async () => {
       const [one, other] = [await service.createCustomer(null), await service.createCustomer(null)];
       for (const [index, { email }] of [one, other].entries())
-        await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [email, `several-${index}@example.com`]);
+        await changeOwner(service, email, 'email', `several-${index}@example.com`);
       const several = await search('several-');
       expect(several.text).to.include('2 accounts').and.to.include('several-0@example.com');
       for (const query of ['nobody@example.com', 'svc_00000000', 'cus_none', '999999', 'x', '%', '\u0000', '_______']) {
@@ -99,6 +101,16 @@ describe('the staff console', () => {
       expect((await search('')).text)
         .to.include('Stripe id of a customer')
         .and.to.not.include('No account found');
+    });
+
+    it('finds an account by the address of a member, whom its page lists with the role', async () => {
+      const owner = await service.createCustomer(null);
+      const member = await addMember(owner, 'billing');
+      const { text } = await search(member.email);
+      expect(text).to.include(owner.email);
+      const [{ uuid: accountUuid }] = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [owner.email]);
+      const page = await console.visit(`/admin/accounts/${accountUuid}/`);
+      expect(page.text.split('Members').slice(1).join()).to.include(member.email).and.include('billing');
     });
 
     it('rejects a whole API key', async () => {
@@ -113,6 +125,7 @@ describe('the staff console', () => {
         await client.query('SET enable_seqscan = off');
         for (const [query, index] of [
           [`SELECT * FROM accounts WHERE email ~>=~ 'abc' AND email ~<~ 'abd'`, 'accounts_email_prefix_idx'],
+          [`SELECT id FROM people WHERE email ~>=~ 'abc' AND email ~<~ 'abd'`, 'people_email_prefix_idx'],
           [`SELECT * FROM api_keys WHERE prefix = 'svc_00000000'`, 'api_keys_prefix_idx'],
           [`SELECT * FROM generations WHERE uuid = '00000000-0000-4000-8000-000000000000'`, 'generations_pkey'],
           [`SELECT * FROM owed_refunds WHERE account_id = 1`, 'owed_refunds_account_idx'],

@@ -18,6 +18,7 @@ import {
   sum,
   writeReportFixture,
 } from '../harness/reportFixture.ts';
+import { changeOwner } from '../harness/people.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 type CsvRow = Record<string, string | number>;
@@ -43,8 +44,8 @@ describe('reports for staff', () => {
     });
     staff = await service.createCustomer('pro');
     support = await service.createCustomer(null);
-    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, emails.admin]);
-    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [support.email, emails.support]);
+    await changeOwner(service, staff.email, 'email', emails.admin);
+    await changeOwner(service, support.email, 'email', emails.support);
     await writeReportFixture(service, generations);
     // The history of two months takes several runs.
     for (let run = 0; run < 5; run += 1) await sumGenerationHours();

@@ -1,3 +1,4 @@
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -253,6 +254,7 @@ async function insert(service: TestService, account: Sample): Promise<void> {
     'UPDATE accounts SET subscription_id = (SELECT id FROM subscriptions WHERE account_id = $1) WHERE id = $1',
     [row.id],
   );
+  await service.sql(INSERT_OWNERS);
   await service.sql(REWRITE_PLAN_HISTORY);
   if (planCredits + topupCredits === 0) return;
   await service.sql(

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { accept, addMember, invite } from '../harness/members.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
+import { changeOwner } from '../harness/people.ts';
 import type { TestService } from '../harness/testService.ts';
 import { dispatchEvents, sendEmails } from '../harness/tasks.ts';
 
@@ -31,7 +33,7 @@ describe('messages that follow from events', () => {
 
   it('a new account and its plan cause one message each, in the language of the account', async () => {
     const { email } = await service.createCustomer('pro');
-    await service.sql("UPDATE accounts SET language = 'de' WHERE email = $1", [email]);
+    await changeOwner(service, email, 'language', 'de');
     await deliver();
     await deliver();
     const messages = smtp.findMessages(email);
@@ -63,6 +65,45 @@ describe('messages that follow from events', () => {
       expect(text + html).to.not.include(body.key);
     }
     expect(received().find(({ text }) => text.includes('API key “CI”'))?.text).to.include(`(${body.prefix}…)`);
+  });
+
+  it('an invitation is sent to the invited address, in the language of its person or of the account', async () => {
+    await changeOwner(service, customer.email, 'language', 'de');
+    const known = await service.createCustomer(null);
+    await deliver();
+    smtp.reset();
+    for (const email of ['new@example.com', known.email]) await invite(customer, { email }, 'developer');
+    await deliver();
+    await deliver();
+    const read = (email: string) => smtp.findMessages(email).map(({ headers }) => headers.get('subject'));
+    expect(read('new@example.com')).to.deep.equal(['Einladung zu einem Konto bei genmeter']);
+    expect(read(known.email)).to.deep.equal(['You are invited to an account at genmeter']);
+    expect(received()).to.deep.equal([]);
+    const [message] = smtp.findMessages(known.email);
+    expect(message?.text)
+      .to.include(customer.email)
+      .and.include('with the role developer')
+      .and.not.include('/unsubscribe/')
+      .and.not.include('/account/notifications/');
+    const [url = ''] = /http\S+\/account\/invitations\/\S+/.exec(message?.text ?? '') ?? [];
+    expect(await accept(known, new URL(url).pathname)).to.equal(303);
+  });
+
+  it('a sign-in of a member with an unknown browser is announced to the member, not to the owner', async () => {
+    const member = await addMember(customer, 'developer');
+    await deliver();
+    smtp.reset();
+    const headers = { 'user-agent': 'another browser' };
+    const signIn = async () =>
+      service.request('POST', '/authentication/dev/sign-in/', { body: { email: member.email }, headers });
+    await signIn();
+    await signIn();
+    await service.request('POST', '/authentication/dev/sign-in/', { body: { email: member.email } });
+    await deliver();
+    expect(smtp.findMessages(member.email).map(({ headers: sent }) => sent.get('subject'))).to.deep.equal([
+      'New sign-in to your genmeter account',
+    ]);
+    expect(received()).to.deep.equal([]);
   });
 
   it('a balance that falls below the threshold causes one message, also while it falls further', async () => {

@@ -6,6 +6,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { queueAllKinds, queueEmail, readEmail } from '../harness/emails.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
+import { changeOwner } from '../harness/people.ts';
 import type { TestService } from '../harness/testService.ts';
 import { readTasks, sendEmails } from '../harness/tasks.ts';
 
@@ -244,7 +245,7 @@ describe('e-mail messages', () => {
   });
 
   it('the language of the account decides the texts', async () => {
-    await service.sql("UPDATE accounts SET language = 'de-AT' WHERE email = $1", [customer.email]);
+    await changeOwner(service, customer.email, 'language', 'de-AT');
     await queueEmail(service, customer, 'credits_low');
     await sendEmails();
     expect(received()[0]?.headers.get('subject')).to.equal('Ihr Guthaben bei genmeter ist niedrig: 1.050 Credits');

@@ -83,8 +83,8 @@ describe('the erasure of an account', () => {
   it('leaves no text of the person in any table, and no file', async () => {
     const person = await createPerson();
     await billing.service.sql(
-      `INSERT INTO identities (uuid, provider, issuer, subject, account_id, email, created_at)
-       SELECT gen_random_uuid(), 'google', 'https://accounts.example', $2, id, $3, now() FROM accounts WHERE email = $1`,
+      `INSERT INTO identities (uuid, provider, issuer, subject, person_id, email, created_at)
+       SELECT gen_random_uuid(), 'google', 'https://accounts.example', $2, id, $3, now() FROM people WHERE email = $1`,
       [PERSON.email, PERSON.subject, PERSON.linkedEmail],
     );
     await createEndpoint(buildServiceCaller(await getAccountId(billing.service, person)), { url: PERSON.endpointUrl });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { changeOwner } from '../harness/people.ts';
 import { eventually } from '../harness/testService.ts';
 import { readTasks, runDueTasks } from '../harness/tasks.ts';
 
@@ -25,7 +26,7 @@ describe('payment events', () => {
   const staffPage = async () => {
     if (staff === undefined) {
       staff = await billing.createCustomer(null);
-      await billing.service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, staffEmail]);
+      await changeOwner(billing.service, staff.email, 'email', staffEmail);
     }
     const response = await fetch(`${billing.service.baseUrl}/admin/`, { headers: { cookie: staff.cookie } });
     return response.text();

@@ -1,3 +1,4 @@
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -60,6 +61,7 @@ describe('payments of subscriptions', () => {
        VALUES (gen_random_uuid(), $1, 'google', 'complete', $2) RETURNING id, uuid, email`,
       [email, service.now],
     );
+    await service.sql(INSERT_OWNERS);
     await service.sql(
       'INSERT INTO referrals (account_id, affiliate_id, clicked_at, created_at) VALUES ($1, $2, $3, $3)',
       [account.id, affiliateId, service.now],

@@ -1,3 +1,4 @@
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
@@ -20,6 +21,7 @@ const INSERT_DUE = [
   `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
    SELECT a.id, 1, 'grant', 200, 200, 200, 'Monthly credits: Lite plan', 'grant:' || s.uuid || ':0', a.created_at
      FROM accounts a JOIN subscriptions s ON s.account_id = a.id WHERE a.subscription_id IS NULL`,
+  INSERT_OWNERS,
   `UPDATE accounts a SET subscription_id = s.id FROM subscriptions s
     WHERE s.account_id = a.id AND a.subscription_id IS NULL`,
   REWRITE_PLAN_HISTORY,

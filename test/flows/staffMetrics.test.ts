@@ -1,9 +1,11 @@
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { sumGenerationHours } from '../../shared/domain/reports/generationHours.ts';
 import { runAdmin } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
+import { changeOwner } from '../harness/people.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, expectTimestamp } from '../harness/errorEnvelope.ts';
 
@@ -50,7 +52,7 @@ describe('staff metrics', () => {
   before(async () => {
     service = await startTestService({ workers: 2, env: { STAFF_EMAILS: `boss@example.com, ${email.toUpperCase()}` } });
     staff = await service.createCustomer(null);
-    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
+    await changeOwner(service, staff.email, 'email', email);
     someone = await service.createCustomer('pro');
   });
   after(() => service?.stop());
@@ -174,12 +176,16 @@ describe('staff metrics', () => {
       await service.sql(`DELETE FROM security_events WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`, [
         old.email,
       ]);
+      await service.sql(`DELETE FROM members WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`, [
+        old.email,
+      ]);
       await service.sql('DELETE FROM accounts WHERE email = $1', [old.email]);
       await service.sql(
         `INSERT INTO accounts (uuid, email, social_provider, created_at)
          SELECT gen_random_uuid(), 'old-' || days || '@example.com', 'dev', now() - days * interval '1 day'
            FROM unnest(ARRAY[29, 30, 400]) AS days`,
       );
+      await service.sql(INSERT_OWNERS);
       const body = await expectRaw();
       expect(body.subscriptions.cancel_at_period_end).to.equal(1);
       expect(body.revenue.topups_30d_cents).to.equal(12_000);

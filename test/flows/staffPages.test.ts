@@ -4,6 +4,7 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+import { changeOwner } from '../harness/people.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 
@@ -24,7 +25,7 @@ describe('staff pages', () => {
   before(async () => {
     service = await startTestService({ env: { STAFF_EMAILS: email } });
     staff = await service.createCustomer('pro');
-    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
+    await changeOwner(service, staff.email, 'email', email);
     someone = await service.createCustomer(null);
     const { uuid } = await staff.createVideo();
     await staff.waitForEnd(uuid);

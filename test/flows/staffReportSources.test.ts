@@ -10,6 +10,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
 import { parseCsv } from '../harness/reportFixture.ts';
+import { changeOwner } from '../harness/people.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 /** Rows that the reports read, written by the service itself. */
@@ -20,7 +21,7 @@ describe('sources of the reports for staff', () => {
   before(async () => {
     service = await startTestService({ env: { STAFF_EMAILS: email } });
     staff = await service.createCustomer('pro');
-    await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [staff.email, email]);
+    await changeOwner(service, staff.email, 'email', email);
   });
   after(() => service.stop());
 

@@ -200,9 +200,9 @@ describe('suspension of an account', () => {
     const [session] = await service.sql('SELECT * FROM sessions WHERE account_id = $1', [id]);
     await suspend(customer);
     await service.sql(
-      `INSERT INTO sessions (token_hash, uuid, account_id, created_at, expires_at, last_used_at)
-       VALUES ($1, gen_random_uuid(), $2, now(), now() + interval '1 day', now())`,
-      [session.token_hash, id],
+      `INSERT INTO sessions (token_hash, uuid, person_id, account_id, member_number, created_at, expires_at, last_used_at)
+       VALUES ($1, gen_random_uuid(), $2, $3, 1, now(), now() + interval '1 day', now())`,
+      [session.token_hash, session.person_id, id],
     );
     expectError(await customer.requestWithSession('GET', '/api/ledger/'), 'invalid_api_key');
     await reinstate(customer);

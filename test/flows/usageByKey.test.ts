@@ -156,8 +156,8 @@ describe('usage by API key', () => {
     it('names the 20 keys that used most, and sums up the others', async () => {
       const { customer, visitor } = await createVisitor(service, 'studio');
       await service.sql(
-        `INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at, revoked_at)
-         SELECT sha256(convert_to($1 || n, 'UTF8')), gen_random_uuid(), id, n, 'key ' || n, 'svc_', now(), now()
+        `INSERT INTO api_keys (key_hash, uuid, account_id, number, member_number, name, prefix, created_at, revoked_at)
+         SELECT sha256(convert_to($1 || n, 'UTF8')), gen_random_uuid(), id, n, 1, 'key ' || n, 'svc_', now(), now()
            FROM accounts, generate_series(2, 24) AS n WHERE email = $1`,
         [customer.email],
       );

@@ -1,5 +1,10 @@
 import { type Corruption, breakCustomer, breakAffiliate, breakPlatform, QUEUED, suspensionSql } from './corruption.ts';
 
+/** A session of the owner of the first account. */
+const INSERT_SESSION = `
+  INSERT INTO sessions (token_hash, uuid, person_id, account_id, member_number, created_at, last_used_at, expires_at)
+  VALUES ('a', gen_random_uuid(), 1, 1, 1, now(), now(), now())`;
+
 /** Corruptions of keys, usage, metrics and the state of accounts, by the invariant that each violates. */
 export const ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
   'keys-are-counted': [
@@ -49,6 +54,28 @@ export const ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE spending_limits SET number = 4 WHERE number = 3'),
     breakCustomer('UPDATE spending_limits SET key_number = 99 WHERE number = 3'),
   ],
+  'usage-members-match-generations': [
+    breakCustomer('UPDATE accounts SET member_count = 2 WHERE id = 1'),
+    breakCustomer('INSERT INTO usage_members VALUES (1, 1, 8, 1); UPDATE accounts SET member_count = 2 WHERE id = 1'),
+  ],
+  'accounts-have-one-owner': [
+    breakCustomer(`UPDATE members SET role = 'admin' WHERE account_id = 1`),
+    breakCustomer(`UPDATE members SET account_id = 1, number = 2 WHERE account_id = 2`),
+    breakCustomer(`UPDATE accounts SET email = 'former@example.com' WHERE id = 1`),
+    breakCustomer(`UPDATE accounts SET erased_at = now() WHERE id = 1`),
+  ],
+  'members-are-counted': [
+    breakCustomer('UPDATE accounts SET member_count = 0 WHERE id = 1'),
+    breakCustomer('UPDATE members SET number = 2 WHERE account_id = 1'),
+  ],
+  'sessions-belong-to-members': [
+    breakCustomer(`${INSERT_SESSION}; UPDATE members SET removed_at = now() WHERE account_id = 1`),
+    breakCustomer(`${INSERT_SESSION}; UPDATE sessions SET person_id = person_id + 100`),
+  ],
+  'people-have-an-account': [
+    breakPlatform('UPDATE members SET removed_at = now() WHERE account_id = 1'),
+    breakPlatform('UPDATE people SET erased_at = now() WHERE id = 1'),
+  ],
   'used-this-month-is-burned-this-month': [
     breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1'),
   ],
@@ -56,6 +83,7 @@ export const ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
     breakCustomer('UPDATE usage_keys SET credits = -8 WHERE key_number = 2'),
+    breakCustomer('INSERT INTO usage_members VALUES (1, 1, -8, 1)'),
   ],
   'final-hours-match-generations': [
     breakPlatform('UPDATE generation_hours SET generations = generations + 1'),

@@ -30,8 +30,16 @@ export const EXAMPLE_PARAMS: EmailParams = {
   key_created: { name: 'CI <b>', prefix: 'svc_01234567', ...ORIGIN },
   application_connected: { application: 'An assistant', host: 'assistant.example', ...ORIGIN },
   new_sign_in: { provider: 'github', ...ORIGIN },
+  member_invited: {
+    inviter: 'bob@example.com',
+    account: 'owner@example.com',
+    role: 'developer',
+    expires_at: '2027-03-21T15:09:00.000Z',
+    invitation: '01977e2c-0000-7000-8000-000000000003',
+    sent_count: 1,
+  },
   identity_removed: {
-    account_uuid: '01977e2c-0000-7000-8000-000000000001',
+    person_uuid: '01977e2c-0000-7000-8000-000000000001',
     uuid: '01977e2c-0000-7000-8000-000000000002',
     provider: 'google',
     issuer: 'https://accounts.google.com',

@@ -1,3 +1,4 @@
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { DELETION_BLOCK } from '../../shared/domain/generations/delete.ts';
@@ -147,7 +148,8 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     INSERT INTO subscription_plans (subscription_id, plan_slug, price_id, stripe_invoice_id, applies_from, applies_until)
     VALUES (1, 'starter', 'price_starter', 'in_1', '2036-03-31T10:00:00Z', '2037-03-31T10:00:00Z'),
            (1, 'pro', 'price_pro', 'in_2', '2036-05-31T15:00:00Z', '2037-03-31T10:00:00Z'),
-           (2, 'lite', 'price_lite', 'in_3', '2035-02-01T10:00:00Z', '2036-02-01T10:00:00Z')`);
+           (2, 'lite', 'price_lite', 'in_3', '2035-02-01T10:00:00Z', '2036-02-01T10:00:00Z');
+    ${INSERT_OWNERS}`);
   await writeCustomer(new FixtureAccount(client, CUSTOMER));
   await writeAffiliate(new FixtureAccount(client, AFFILIATE));
   await writeTestAccount(client);
@@ -157,6 +159,7 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
            coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*) FROM generations GROUP BY 1, 2, 3;
     INSERT INTO usage_totals (account_id, model, credits, generations)
     SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2;
+    UPDATE generations SET member_number = 1;
     UPDATE generations SET api_key_number = 1 + number % 2 WHERE account_id = ${CUSTOMER} AND status <> 'queued';
     INSERT INTO usage_keys (account_id, key_number, credits, generations)
     SELECT account_id, api_key_number, coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*)
@@ -223,8 +226,8 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
   await writeAdjustment(account, new Date('2037-03-14T10:00:00Z'));
   await account.image('queued', new Date('2037-03-15T11:58:00Z'));
   await client.query(
-    `INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at, revoked_at)
-     SELECT sha256(n::text::bytea), gen_random_uuid(), $1, n, 'a key', 'svc_', $2::timestamptz, CASE WHEN n = 1 THEN $2::timestamptz END
+    `INSERT INTO api_keys (key_hash, uuid, account_id, number, member_number, name, prefix, created_at, revoked_at)
+     SELECT sha256(n::text::bytea), gen_random_uuid(), $1, n, 1, 'a key', 'svc_', $2::timestamptz, CASE WHEN n = 1 THEN $2::timestamptz END
        FROM generate_series(1, 21) AS n`,
     [id, NOW],
   );

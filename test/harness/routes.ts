@@ -67,6 +67,8 @@ export const VALID_BODIES: Readonly<Record<string, object>> = {
   'POST /api/billing/topup/': { amount_cents: 5_000 },
   'PATCH /api/billing/topup/settings/': { auto_topup_amount_cents: 6_000 },
   'PATCH /api/notifications/settings/': { credits_low_threshold: 5 },
+  'PATCH /api/members/:uuid/': { role: 'viewer' },
+  'POST /api/invitations/create/': { email: 'invited@example.com', role: 'viewer' },
   'PATCH /authentication/me/': { first_name: 'a' },
   'POST /authentication/onboarding/advance/': { step_completed: 'profile' },
 };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STAFF_ROLES, type StaffRole } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from './apiClient.ts';
 import { createBrowserFor, findForm, type HttpBrowser, type HttpPage } from './httpBrowser.ts';
+import { changeOwner } from './people.ts';
 import type { TestService } from './testService.ts';
 
 /** Reason that the helpers below give for each action. */
@@ -32,7 +33,7 @@ export class StaffConsole {
     this.#service = service;
     for (const role of STAFF_ROLES) {
       const account = await service.createCustomer(null);
-      await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [account.email, this.#emails[role]]);
+      await changeOwner(service, account.email, 'email', this.#emails[role]);
       this.#staff.set(role, account);
     }
   }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findOrCreateAccountByEmail } from '../../shared/domain/signIn/findOrCreateAccount.ts';
+import { findOrCreatePersonByEmail } from '../../shared/domain/signIn/findOrCreatePerson.ts';
 import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/signIn/identities.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { createWebSession } from '../../shared/domain/signIn/sessions.ts';
@@ -29,8 +29,8 @@ const toIdentity = ({ subject, email }: FakePerson) => ({
 async function signIn(person: FakePerson) {
   const result = await signInWithIdentity('google', { ...toIdentity(person) }, null);
   if (result.problem !== null) throw new Error(result.problem);
-  const token = await createWebSession(result.account.id, SERVICE_ORIGIN, result.identityUuid);
-  return { ...result, token };
+  const opened = await createWebSession(result.person.id, SERVICE_ORIGIN, result.identityUuid);
+  return { ...result, ...opened };
 }
 
 const END_SESSIONS = 'DELETE FROM sessions WHERE account_id = $1';
@@ -74,50 +74,62 @@ describe('ending access to an account while it is being used', () => {
   });
 
   it('does not link an identity for a session that ended while the link waited for the account', async () => {
-    const { account, token } = await signIn(createPerson());
+    const { account, person, token } = await signIn(createPerson());
     const linked = await whileSessionsEnd(service, account.id, () =>
       linkIdentity('github', toIdentity(createPerson()), sha256(token)),
     );
     expect(linked).to.deep.equal({ problem: 'expired' });
-    const rows = await service.sql('SELECT provider FROM identities WHERE account_id = $1', [account.id]);
+    const rows = await service.sql('SELECT provider FROM identities WHERE person_id = $1', [person.id]);
     expect(rows).to.deep.equal([{ provider: 'google' }]);
   });
 
   it('creates another account for an address whose account was erased while the sign-in waited for it', async () => {
     const person = createPerson();
-    const { id } = await findOrCreateAccountByEmail(person.email, 'dev');
-    const erase = `UPDATE accounts SET email = 'erased-' || uuid || '@erased.invalid', erased_at = now(),
+    const { id } = await findOrCreatePersonByEmail(person.email, 'dev');
+    const accountId = await getAccountId(service, person);
+    const erase = `WITH member AS (UPDATE members SET removed_at = now() WHERE account_id = $1 RETURNING person_id),
+                        person AS (UPDATE people SET email = 'erased-' || uuid || '@erased.invalid', erased_at = now()
+                                     FROM member WHERE id = person_id)
+                   UPDATE accounts SET email = 'erased-' || uuid || '@erased.invalid', erased_at = now(),
                           deletion_requested_at = now() WHERE id = $1`;
-    const result = await whileSessionsEnd(service, id, () => signInWithIdentity('google', toIdentity(person), null), {
-      change: erase,
-    });
+    const result = await whileSessionsEnd(
+      service,
+      accountId,
+      () => signInWithIdentity('google', toIdentity(person), null),
+      {
+        change: erase,
+      },
+    );
     if (result.problem !== null) throw new Error(result.problem);
-    expect(result.account.id).to.not.equal(id);
-    expect(await service.sql('SELECT 1 FROM identities WHERE account_id = $1', [id])).to.deep.equal([]);
+    expect(result.person.id).to.not.equal(id);
+    expect(await service.sql('SELECT 1 FROM identities WHERE person_id = $1', [id])).to.deep.equal([]);
     const error = await captureError(createWebSession(id, SERVICE_ORIGIN));
     expect(error.message).to.include('The account was deleted');
   });
 
   it('opens no session by an identity that was removed while the sign-in was in progress', async () => {
-    const { account, identityUuid } = await signIn(createPerson());
-    await removeIdentity(account.id, identityUuid, { currentToken: null });
-    const error = await captureError(createWebSession(account.id, SERVICE_ORIGIN, identityUuid));
+    const { account, person, identityUuid } = await signIn(createPerson());
+    await removeIdentity(person.id, identityUuid, { currentToken: null });
+    const error = await captureError(createWebSession(person.id, SERVICE_ORIGIN, identityUuid));
     expect(error.message).to.match(/foreign key/);
     expect(await service.sql('SELECT 1 FROM sessions WHERE account_id = $1', [account.id])).to.deep.equal([]);
   });
 
   it('gives the staff rights of a removed last identity to the next first sign-in with the listed address', async () => {
     const first = await signIn(createPerson({ email: STAFF_EMAIL }));
-    await grantStaffRights(first.account);
-    const readAccount = async () =>
-      (await service.sql('SELECT id, email, staff_since FROM accounts WHERE email = $1', [STAFF_EMAIL]))[0];
+    await grantStaffRights(first.person);
+    const readPerson = async () => (await service.sql('SELECT * FROM people WHERE email = $1', [STAFF_EMAIL]))[0];
     const hasRights = async (token: string) =>
-      isStaff(await readAccount(), { credential: { kind: 'session', hash: sha256(token) } });
+      isStaff({
+        accountId: first.account.id,
+        credential: { kind: 'session', hash: sha256(token) },
+        member: { number: 1, role: 'owner' },
+      });
     expect(await hasRights(first.token)).to.equal(true);
-    await removeIdentity(first.account.id, first.identityUuid, { currentToken: null });
+    await removeIdentity(first.person.id, first.identityUuid, { currentToken: null });
     expect(await hasRights(first.token)).to.equal(false);
     const next = await signIn(createPerson({ email: STAFF_EMAIL }));
-    await grantStaffRights(await readAccount());
+    await grantStaffRights(await readPerson());
     expect(next.account.id).to.equal(first.account.id);
     expect(await hasRights(next.token)).to.equal(true);
   });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { buildServiceCaller, type Caller } from '../../shared/domain/accounts/caller.ts';
 import { revokeOtherWebSessions } from '../../shared/domain/signIn/sessions.ts';
 import { signOutAccount } from '../../shared/domain/staff/accessActions.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
@@ -264,11 +265,13 @@ describe('a request that waits for the account while its credential is changed',
 
   it('creates nothing after its owner signed out of all other browsers', async () => {
     const key = await createKey();
-    const accountId = await getAccountId(service, key.owner);
+    const owner: Caller = {
+      ...buildServiceCaller(await getAccountId(service, key.owner)),
+      member: { number: 1, role: 'owner' },
+    };
     const [signedOut, created] = await sendInOrder(
       key,
-      async () =>
-        ({ status: (await revokeOtherWebSessions(accountId, 'f'.repeat(64))) > 0 ? 200 : 404 }) as ApiResponse,
+      async () => ({ status: (await revokeOtherWebSessions(owner, 'f'.repeat(64))) > 0 ? 200 : 404 }) as ApiResponse,
       createWithSession(key),
     );
     expect(signedOut?.status).to.equal(200);

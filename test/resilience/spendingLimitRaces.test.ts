@@ -3,6 +3,7 @@ import { setSpendingLimit } from '../../shared/domain/spendingLimits/setSpending
 import { Account } from '../../shared/tables/Account.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences } from '../harness/errorEnvelope.ts';
+import { addMember, withKey } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { addKey, getKeyNumber, readUsed, setKeyLimit } from '../harness/spendingLimits.ts';
@@ -67,6 +68,34 @@ describe('spending limits under concurrency', () => {
     expect(tally(responses)).to.deep.equal({ 201: 125, spending_limit_reached: 6_275 });
     expect(await readUsed(service, customer)).to.equal(1_000);
     expect(await customer.balance()).to.equal(2_000);
+  });
+
+  it('a member does not spend one credit more than the limit with sessions and keys, and a key not more than its own', async function () {
+    this.timeout(120_000);
+    const owner = await createCustomer();
+    const member = await addMember(owner, 'developer');
+    const [first, second] = [await withKey(member), await withKey(member)];
+    const accountId = await getAccountId(service, owner);
+    const keyNumber = await getKeyNumber(service, second);
+    await Account.transaction(async (transaction) => {
+      await setSpendingLimit(transaction, accountId, { memberNumber: 2 }, { credits: 403, period: 'month' });
+      await setSpendingLimit(transaction, accountId, { keyNumber }, { credits: 81, period: 'total' });
+    });
+    const [one, two] = [service.baseUrls[0] as string, service.baseUrls[1] as string];
+    const create = (index: number): Promise<ApiResponse> => {
+      const url = index % 2 === 0 ? one : two;
+      if (index % 3 === 0) return first.on(url).createGeneration(IMAGE);
+      if (index % 3 === 1) return second.on(url).createGeneration(IMAGE);
+      return member
+        .on(url)
+        .requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a fox' } });
+    };
+    const responses = await Promise.all(Array.from({ length: 300 }, (_, index) => create(index)));
+    expect(tally(responses)).to.deep.equal({ 201: 50, spending_limit_reached: 250 });
+    expect(await readUsed(service, owner, 1)).to.equal(400);
+    expect(await readUsed(service, owner, 2)).to.be.at.most(80);
+    // The other members of the account are not limited.
+    await owner.createImage();
   });
 
   it('a limit that is set, raised, lowered and removed during creates is kept from each change on', async () => {

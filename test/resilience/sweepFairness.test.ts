@@ -1,3 +1,4 @@
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { expect } from 'chai';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -42,11 +43,13 @@ describe('sweeps that read the oldest rows first', () => {
          INSERT INTO accounts OVERRIDING SYSTEM VALUE
          SELECT (jsonb_populate_record(a, jsonb_build_object('id', copy.id, 'uuid', gen_random_uuid(),
                    'email', 'copy-' || copy.id || '@example.com', 'referral_code', NULL, 'subscription_id', NULL,
+                   'member_count', 0,
                    ${formatOverrides(columns.account)}))).*
            FROM copy JOIN accounts a ON a.id = ${id}
        )
        SELECT 1`,
     );
+    await billing.service.sql(INSERT_OWNERS);
     if (columns.subscription === undefined) return;
     await billing.service.sql(
       `INSERT INTO subscriptions OVERRIDING SYSTEM VALUE

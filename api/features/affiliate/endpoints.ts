@@ -15,7 +15,7 @@ export const AFFILIATE: Feature = {
     defineEndpoint({
       id: 'enrollAsAffiliate',
       route: 'POST /api/affiliate/enroll/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageAffiliate', access: 'account' },
       summary: 'Enroll in the affiliate program',
       description: 'Repeating the request returns the same code.',
       response: { description: 'The referral link.', schema: EnrollResponse, example: EXAMPLE_ENROLLMENT },
@@ -24,7 +24,7 @@ export const AFFILIATE: Feature = {
     defineEndpoint({
       id: 'getAffiliateStatus',
       route: 'GET /api/affiliate/status/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageAffiliate', access: 'account' },
       summary: 'Get referrals and earnings',
       description: 'Returns 404 before the account is enrolled. Commissions are pending until they can be paid out.',
       response: {
@@ -44,7 +44,7 @@ export const AFFILIATE: Feature = {
     defineEndpoint({
       id: 'createAffiliateOnboardingLink',
       route: 'POST /api/affiliate/onboarding-link/',
-      policy: { rateLimit: 'payment', access: 'account', recentSignIn: true },
+      policy: { needs: 'own', rateLimit: 'payment', access: 'account', recentSignIn: true },
       summary: 'Create an onboarding link for payouts',
       description:
         "Returns a link to the payment processor's page where the affiliate enters or updates the payout details.",

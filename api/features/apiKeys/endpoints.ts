@@ -51,6 +51,7 @@ export const API_KEYS: Feature = {
       id: 'createApiKey',
       route: 'POST /api/keys/create/',
       policy: {
+        needs: 'manageKeys',
         access: 'unrestricted',
         // Options do not exempt a live key: a limit may be as high as a billion credits.
         recentSignIn: (ctx) => readFields(ctx)['mode'] !== 'test',
@@ -83,7 +84,7 @@ export const API_KEYS: Feature = {
     defineEndpoint({
       id: 'listApiKeys',
       route: 'GET /api/keys/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageKeys', access: 'account' },
       summary: 'List API keys, newest first',
       description: 'Includes revoked keys. The secret is never returned.',
       query: ListQuery,
@@ -102,6 +103,7 @@ export const API_KEYS: Feature = {
       id: 'updateApiKey',
       route: 'PATCH /api/keys/:uuid/',
       policy: {
+        needs: 'manageKeys',
         access: 'unrestricted',
         recentSignIn: (ctx) => Object.keys(readFields(ctx)).some((name) => KEY_OPTION_NAMES.includes(name)),
       },
@@ -122,7 +124,7 @@ export const API_KEYS: Feature = {
     defineEndpoint({
       id: 'revokeApiKey',
       route: 'POST /api/keys/:uuid/revoke/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageKeys', access: 'account' },
       summary: 'Revoke an API key',
       description: 'Takes effect immediately and cannot be undone. Revoking a revoked key changes nothing.',
       response: { description: 'The key is revoked.', schema: RevokedResponse, example: { revoked: true } },

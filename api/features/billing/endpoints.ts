@@ -72,7 +72,7 @@ export const BILLING: Feature = {
     defineEndpoint({
       id: 'getBillingStatus',
       route: 'GET /api/billing/status/',
-      policy: { access: 'svc:read' },
+      policy: { needs: 'viewUsage', access: 'svc:read' },
       summary: 'Get the subscription status',
       response: () => ({
         description: 'The current subscription, or the last one of the account.',
@@ -92,7 +92,7 @@ export const BILLING: Feature = {
     defineEndpoint({
       id: 'checkOut',
       route: 'POST /api/billing/checkout/',
-      policy: { rateLimit: 'payment', access: 'account' },
+      policy: { needs: 'manageBilling', rateLimit: 'payment', access: 'account' },
       summary: 'Start a checkout for a plan',
       description:
         'Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.',
@@ -111,7 +111,7 @@ export const BILLING: Feature = {
     defineEndpoint({
       id: 'openBillingPortal',
       route: 'POST /api/billing/portal/',
-      policy: { rateLimit: 'payment', access: 'account' },
+      policy: { needs: 'manageBilling', rateLimit: 'payment', access: 'account' },
       summary: 'Open the billing portal',
       description:
         'Creates a link to the page of the payment processor for invoices, payment methods and cancellation.',
@@ -125,7 +125,7 @@ export const BILLING: Feature = {
     defineEndpoint({
       id: 'listInvoices',
       route: 'GET /api/billing/invoices/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageBilling', access: 'account' },
       summary: 'List invoices, newest first',
       description:
         'Invoices of the subscription and of top-ups. The list is read from the database, so that it works while the payment processor is unavailable. The number and the addresses of a top-up follow some seconds after its payment.',
@@ -158,7 +158,7 @@ export const BILLING: Feature = {
     defineEndpoint({
       id: 'getTopupSettings',
       route: 'GET /api/billing/topup/settings/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageBilling', access: 'account' },
       summary: 'Get the settings of automatic top-ups',
       response: {
         description: 'The current settings.',
@@ -170,7 +170,7 @@ export const BILLING: Feature = {
     defineEndpoint({
       id: 'updateTopupSettings',
       route: 'PATCH /api/billing/topup/settings/',
-      policy: { rateLimit: 'payment', access: 'account' },
+      policy: { needs: 'manageBilling', rateLimit: 'payment', access: 'account' },
       summary: 'Update the settings of automatic top-ups',
       description:
         'Omitted fields keep their values. Enabling automatic top-ups requires an active subscription and a payment method. They are charged at most once an hour.',
@@ -188,7 +188,7 @@ export const BILLING: Feature = {
     defineEndpoint({
       id: 'topUp',
       route: 'POST /api/billing/topup/',
-      policy: { rateLimit: 'payment', access: 'account' },
+      policy: { needs: 'manageBilling', rateLimit: 'payment', access: 'account' },
       summary: 'Buy credits',
       description:
         'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan. They are added when the payment completes. If the service collects tax, it is added to the amount; a promotion code reduces price and credits in the same proportion. While 10 top-ups wait for payment, another one returns 429 with the time until the oldest expires.',
@@ -197,8 +197,7 @@ export const BILLING: Feature = {
       response: { description: 'The page to pay at.', schema: CheckoutResponse, example: EXAMPLE_CHECKOUT },
       errors: ['subscription_required'],
       idempotent: true,
-      run: async ({ accountId, body, id }) =>
-        presentCheckout(await startTopupCheckout(accountId, body.amount_cents, id)),
+      run: async ({ caller, body, id }) => presentCheckout(await startTopupCheckout(caller, body.amount_cents, id)),
     }),
     defineEndpoint({
       id: 'receivePaymentEvent',

@@ -53,7 +53,14 @@ export const GENERATIONS: Feature = {
     defineEndpoint({
       id: 'createGeneration',
       route: 'POST /api/generations/create/',
-      policy: { access: 'svc:write', testKeysWrite: true, hasImages: true, rateLimit: 'create', verifiesKey: true },
+      policy: {
+        needs: 'createGenerations',
+        access: 'svc:write',
+        testKeysWrite: true,
+        hasImages: true,
+        rateLimit: 'create',
+        verifiesKey: true,
+      },
       summary: 'Create a generation',
       description: () =>
         `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`spending_limit_reached\`, 402 \`insufficient_credits\`. A 4xx charges nothing. With content moderation, a denied prompt is 400 \`content_rejected\`. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
@@ -86,7 +93,7 @@ export const GENERATIONS: Feature = {
     defineEndpoint({
       id: 'estimateGeneration',
       route: 'POST /api/generations/estimate/',
-      policy: { access: 'svc:write', testKeysWrite: true, hasImages: true },
+      policy: { needs: 'createGenerations', access: 'svc:write', testKeysWrite: true, hasImages: true },
       summary: 'Estimate a generation',
       description:
         'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.',
@@ -103,7 +110,7 @@ export const GENERATIONS: Feature = {
     defineEndpoint({
       id: 'listGenerations',
       route: 'GET /api/generations/',
-      policy: { access: 'svc:read' },
+      policy: { needs: 'viewGenerations', access: 'svc:read' },
       summary: 'List generations, newest first',
       description: FILTERED_LIST_NOTE,
       query: getGenerationQuery,
@@ -121,7 +128,7 @@ export const GENERATIONS: Feature = {
     defineEndpoint({
       id: 'getGeneration',
       route: 'GET /api/generations/:uuid/',
-      policy: { access: 'svc:read', readsGeneration: true },
+      policy: { needs: 'viewGenerations', access: 'svc:read', readsGeneration: true },
       summary: 'Get a generation',
       description:
         'Poll at most every 2 seconds until `status` is `succeeded` or `failed`, or use `wait` for long polling.',
@@ -139,7 +146,7 @@ export const GENERATIONS: Feature = {
     defineEndpoint({
       id: 'deleteGeneration',
       route: 'DELETE /api/generations/:uuid/',
-      policy: { access: 'svc:write', testKeysWrite: true },
+      policy: { needs: 'createGenerations', access: 'svc:write', testKeysWrite: true },
       summary: 'Delete a generation',
       description:
         'Removes it from lists and deletes its files. Credits are not refunded; a queued generation still runs to its end.',
@@ -151,7 +158,7 @@ export const GENERATIONS: Feature = {
     defineEndpoint({
       id: 'cancelGeneration',
       route: 'POST /api/generations/:uuid/cancel/',
-      policy: { access: 'svc:write', testKeysWrite: true },
+      policy: { needs: 'createGenerations', access: 'svc:write', testKeysWrite: true },
       summary: 'Cancel a generation',
       description:
         'Ends and refunds a queued generation that was not submitted to its model yet: 200 with `failed` and the `error_message` "Canceled.". For one that was submitted the response is 202: it is cancelled at the provider, and refunded if that confirms that it did not start; otherwise it continues. Safe to repeat: a generation that has ended is returned with 200, unchanged.',

@@ -101,7 +101,7 @@ export const GIFT_CODES: Feature = {
     defineEndpoint({
       id: 'redeemGiftCode',
       route: 'POST /api/gift-codes/redeem/',
-      policy: { access: 'account', rateLimit: 'payment' },
+      policy: { needs: 'manageBilling', access: 'account', rateLimit: 'payment' },
       summary: 'Redeem a gift code',
       description:
         'Adds its credits to the balance, once for each account. They do not expire at the end of the month. A 400 says why a code cannot be redeemed.',

@@ -162,8 +162,17 @@ function CreateForm({ token, form }: { token: string; form: URLSearchParams }): 
 const permission = 'adjustCredits';
 
 export const GIFT_CODE_PAGES: readonly HttpRoute[] = [
-  ['POST', '/account/gift-codes/redeem/', 'page', 'session', 'payment', 'form', redeemCode],
-  ['GET', '/account/gift-codes/redeem/', 'page', 'session', 'account', 'none', (ctx) => seeOther(ctx, BILLING_PATH)],
+  ['POST', '/account/gift-codes/redeem/', 'page', 'session', 'payment', 'form', redeemCode, { needs: 'manageBilling' }],
+  [
+    'GET',
+    '/account/gift-codes/redeem/',
+    'page',
+    'session',
+    'account',
+    'none',
+    (ctx) => seeOther(ctx, BILLING_PATH),
+    { needs: 'manageBilling' },
+  ],
   ['GET', STAFF_PATH, 'page', 'session', 'account', 'none', (ctx) => renderGiftCodes(ctx), { permission }],
   ['POST', STAFF_PATH, 'page', 'session', 'account', 'form', createCode, { permission }],
   ['GET', `${STAFF_PATH}:uuid/revoke/`, 'page', 'session', 'account', 'none', revokeCode.show, { permission }],

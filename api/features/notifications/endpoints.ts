@@ -28,7 +28,7 @@ export const NOTIFICATIONS: Feature = {
     defineEndpoint({
       id: 'getNotificationSettings',
       route: 'GET /api/notifications/settings/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageNotifications', access: 'account' },
       summary: 'Get the notification settings',
       response: {
         description: 'The current settings.',
@@ -40,7 +40,7 @@ export const NOTIFICATIONS: Feature = {
     defineEndpoint({
       id: 'updateNotificationSettings',
       route: 'PATCH /api/notifications/settings/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageNotifications', access: 'account' },
       summary: 'Update the notification settings',
       description:
         'Omitted fields keep their values. `key_created`, `application_connected`, `new_sign_in` and `identity_removed` are about security and cannot be switched off. The threshold also applies to the webhook event `credits.low`.',

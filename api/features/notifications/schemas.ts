@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { NO_OTHER_FIELDS } from '../../../shared/presenters/fields.ts';
-import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../../shared/spec/events.ts';
+import { EMAIL_KINDS, type OwnerEmailKind, SECURITY_EMAIL_KINDS } from '../../../shared/spec/events.ts';
 
 const CREDITS_MAX = 1_000_000_000;
 
@@ -12,11 +12,11 @@ const CreditsLowThreshold = Type.Unsafe<number | null>({
   description: 'Balance below which credits are low; null: a tenth of the credits granted for the month',
 });
 
-const EmailSwitch = (kind: EmailKind) =>
+const EmailSwitch = (kind: OwnerEmailKind) =>
   Type.Boolean(SECURITY_EMAIL_KINDS.includes(kind) ? { description: 'About security: always true' } : {});
 
-const mapKinds = <Schema>(build: (kind: EmailKind) => Schema) =>
-  Object.fromEntries(EMAIL_KINDS.map((kind) => [kind, build(kind)])) as Record<EmailKind, Schema>;
+const mapKinds = <Schema>(build: (kind: OwnerEmailKind) => Schema) =>
+  Object.fromEntries(EMAIL_KINDS.map((kind) => [kind, build(kind)])) as Record<OwnerEmailKind, Schema>;
 
 export const NotificationSettingsResponse = Type.Object({
   email: Type.Object(mapKinds(EmailSwitch), { description: 'Kinds of e-mail messages, and whether they are sent' }),

@@ -1,12 +1,12 @@
 import { getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
-import { findOrCreateAccountByEmail } from '../../../shared/domain/signIn/findOrCreateAccount.ts';
+import { findOrCreatePersonByEmail } from '../../../shared/domain/signIn/findOrCreatePerson.ts';
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
 import { completeOnboardingStep } from '../../../shared/domain/signIn/onboarding.ts';
+import { getPerson } from '../../../shared/domain/accounts/people.ts';
 import { isStaff } from '../../../shared/domain/accounts/staffRights.ts';
 import { isStaffEmail } from '../../../shared/lib/staffEmails.ts';
 import { getIdentityProviders, PROVIDER_NAMES } from '../../../shared/gateways/identity/index.ts';
-import type { Account } from '../../../shared/tables/Account.ts';
 import { EXAMPLE_UUID, getExampleAccountPlan } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { authenticateOptional } from '../../pipeline/authenticate.ts';
@@ -43,7 +43,10 @@ const describeUser = (description: string) => () => ({
   },
 });
 
-const presentCaller = async (caller: Caller, account: Account) => presentUser(account, await isStaff(account, caller));
+const presentCaller = async (caller: Caller) => {
+  const [account, person] = await Promise.all([getAccount(caller.accountId), getPerson(caller)]);
+  return presentUser(account, person, await isStaff(caller));
+};
 
 export const SESSION: Feature = {
   routes: [
@@ -69,26 +72,29 @@ export const SESSION: Feature = {
     defineEndpoint({
       id: 'getMe',
       route: 'GET /authentication/me/',
-      policy: { surface: 'json', credential: 'session' },
+      policy: { needs: 'actForOneself', surface: 'json', credential: 'session' },
       summary: 'Get the signed-in user',
       response: describeUser('The user.'),
-      run: async ({ caller }) => presentCaller(caller, await getAccount(caller.accountId)),
+      run: ({ caller }) => presentCaller(caller),
     }),
     defineEndpoint({
       id: 'updateMe',
       route: 'PATCH /authentication/me/',
-      policy: { surface: 'json', credential: 'session' },
+      policy: { needs: 'actForOneself', surface: 'json', credential: 'session' },
       summary: 'Update the profile',
       request: ProfileRequest,
       example: { first_name: 'Ada' },
       isRequestOptional: true,
       response: describeUser('The updated user.'),
-      run: async ({ caller, body }) => presentCaller(caller, await updateProfile(caller.accountId, body)),
+      run: async ({ caller, body }) => {
+        await updateProfile(caller, body);
+        return presentCaller(caller);
+      },
     }),
     defineEndpoint({
       id: 'logOut',
       route: 'POST /authentication/logout/',
-      policy: { surface: 'json', credential: 'session' },
+      policy: { needs: 'actForOneself', surface: 'json', credential: 'session' },
       summary: 'Sign out',
       response: { status: 204, description: 'The session has ended and the cookie is deleted.' },
       run: ({ ctx }) => endCurrentSession(ctx),
@@ -96,15 +102,17 @@ export const SESSION: Feature = {
     defineEndpoint({
       id: 'advanceOnboarding',
       route: 'POST /authentication/onboarding/advance/',
-      policy: { surface: 'json', credential: 'session' },
+      policy: { needs: 'manageBilling', surface: 'json', credential: 'session' },
       summary: 'Complete an onboarding step',
       description: 'First `profile`, then `plan`, which requires an active subscription.',
       request: AdvanceOnboardingRequest,
       example: { step_completed: 'profile', data: { use_case: 'Clips' } },
       response: describeUser('The updated user.'),
       errors: ['subscription_required'],
-      run: async ({ caller, body: { step_completed: step, data } }) =>
-        presentCaller(caller, await completeOnboardingStep(caller.accountId, step, data)),
+      run: async ({ caller, body: { step_completed: step, data } }) => {
+        await completeOnboardingStep(caller, step, data);
+        return presentCaller(caller);
+      },
     }),
   ],
 };
@@ -128,9 +136,9 @@ export const LOCAL_SESSION: Feature = {
         // A session is optional here: it identifies the account whose own referral link does not count.
         await authenticateOptional(ctx);
         const referralClick = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
-        const account = await findOrCreateAccountByEmail(body.email, DEV_PROVIDER, { referralClick });
-        await startWebSession(ctx, account.id);
-        return presentUser(account, isStaffEmail(account.email));
+        const person = await findOrCreatePersonByEmail(body.email, DEV_PROVIDER, { referralClick });
+        const account = await startWebSession(ctx, person.id);
+        return presentUser(account, person, isStaffEmail(account.email));
       },
     }),
   ],

@@ -18,7 +18,7 @@ export const UPLOADS: Feature = {
     defineEndpoint({
       id: 'createUpload',
       route: 'POST /api/uploads/create/',
-      policy: { access: 'svc:write', testKeysWrite: true },
+      policy: { needs: 'createGenerations', access: 'svc:write', testKeysWrite: true },
       summary: 'Create an upload',
       description:
         'Send the file to `upload_url` with `PUT` and the `headers`, then name it in `params` of a create as `upload:<uuid>`. PNG, JPEG and WebP of at most 50 megapixels. Kept for 24 hours after the last use, or as long as a generation that uses it. 404 if no model takes images.',
@@ -44,7 +44,7 @@ export const UPLOADS: Feature = {
     defineEndpoint({
       id: 'getUpload',
       route: 'GET /api/uploads/:uuid/',
-      policy: { access: 'svc:write' },
+      policy: { needs: 'createGenerations', access: 'svc:write' },
       summary: 'Get an upload',
       description:
         'Decodes the file if it has arrived. The first generation that uses the upload does the same, so this call is optional.',

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import type { LedgerFilter } from '../../../shared/domain/credits/listFilteredLedger.ts';
 import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
+import { listMemberUsage } from '../../../shared/domain/usage/usageByMember.ts';
 import { listKeyUsage } from '../../../shared/domain/usage/usageByKey.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/catalog.ts';
 import { createQueryParser, type Parameters } from '../../../shared/lib/validation/queryParser.ts';
@@ -22,8 +23,8 @@ import {
   toCreatedRange,
 } from '../../pipeline/lists.ts';
 import { sendLedgerCsv } from './ledgerCsv.ts';
-import { presentKeyUsage, presentUsage, presentUsagePlan } from './presenter.ts';
-import { getUsageResponse, KeyUsageResponse } from './schemas.ts';
+import { presentKeyUsage, presentMemberUsage, presentUsage, presentUsagePlan } from './presenter.ts';
+import { getUsageResponse, KeyUsageResponse, MemberUsageResponse } from './schemas.ts';
 
 const LEDGER_FILTERS = {
   entry_type: Type.Optional(Type.Enum([...LEDGER_ENTRY_TYPES], { description: 'Only entries of this type.' })),
@@ -53,12 +54,17 @@ function wantsCsv(ctx: Context): boolean {
 
 export const USAGE: Feature = {
   tag: { name: 'Usage', description: 'Credit balance, usage history and ledger.' },
-  schemas: () => ({ LedgerEntry: LedgerEntryResponse, UsageSummary: getUsageResponse(), KeyUsage: KeyUsageResponse }),
+  schemas: () => ({
+    LedgerEntry: LedgerEntryResponse,
+    UsageSummary: getUsageResponse(),
+    KeyUsage: KeyUsageResponse,
+    MemberUsage: MemberUsageResponse,
+  }),
   endpoints: [
     defineEndpoint({
       id: 'getUsageSummary',
       route: 'GET /api/usage/summary/',
-      policy: { access: 'svc:read' },
+      policy: { needs: 'viewUsage', access: 'svc:read' },
       summary: 'Get balance and usage',
       response: () => {
         const { balance, credits, granted, model } = getExampleCharge();
@@ -86,7 +92,7 @@ export const USAGE: Feature = {
     defineEndpoint({
       id: 'listKeyUsage',
       route: 'GET /api/usage/keys/',
-      policy: { access: 'svc:read' },
+      policy: { needs: 'viewUsage', access: 'svc:read' },
       summary: 'List the usage of each API key',
       description:
         'All keys of the account, newest first, including revoked ones, with their usage since they were created. The rest of `by_model` in the usage summary was created without a key: by assistants and in a browser session, or before keys were recorded.',
@@ -107,9 +113,25 @@ export const USAGE: Feature = {
         presentPage(await listKeyUsage(accountId, query.page), '/api/usage/keys/', presentKeyUsage),
     }),
     defineEndpoint({
+      id: 'listMemberUsage',
+      route: 'GET /api/usage/members/',
+      policy: { needs: 'viewUsage', access: 'svc:read' },
+      summary: 'List the usage of each member',
+      description:
+        'All members of the account, newest first, including removed ones, with the usage of their sessions, API keys and applications since they joined.',
+      query: ListQuery,
+      response: {
+        description: 'One page of the list.',
+        schema: pageResponse(MemberUsageResponse),
+        example: examplePage({ uuid: EXAMPLE_UUID, email: 'dev@example.org', removed: false, credits: 43, count: 2 }),
+      },
+      run: async ({ accountId, query }) =>
+        presentPage(await listMemberUsage(accountId, query.page), '/api/usage/members/', presentMemberUsage),
+    }),
+    defineEndpoint({
       id: 'listLedgerEntries',
       route: 'GET /api/ledger/',
-      policy: { access: 'svc:read' },
+      policy: { needs: 'viewUsage', access: 'svc:read' },
       summary: 'List ledger entries, newest first',
       description: `All changes of the balance. The ledger is append-only. ${FILTERED_LIST_NOTE} With \`Accept: text/csv\` the response is a file with all matching entries, whatever the \`page\`.`,
       query: LedgerQuery,

@@ -2,8 +2,9 @@ import type { Static } from 'typebox';
 import type { UsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
 import { presentAs } from '../../../shared/presenters/fields.ts';
+import type { MemberUsage } from '../../../shared/domain/usage/usageByMember.ts';
 import type { KeyUsage } from '../../../shared/domain/usage/usageByKey.ts';
-import { KeyUsageResponse, type getUsageResponse } from './schemas.ts';
+import { KeyUsageResponse, type getUsageResponse, MemberUsageResponse } from './schemas.ts';
 
 export function presentUsage({
   account,
@@ -30,6 +31,10 @@ export function presentUsage({
 
 export function presentKeyUsage(row: KeyUsage): Static<typeof KeyUsageResponse> {
   return presentAs(KeyUsageResponse, row, { revoked: row.revoked_at !== null, count: row.generations });
+}
+
+export function presentMemberUsage(row: MemberUsage): Static<typeof MemberUsageResponse> {
+  return presentAs(MemberUsageResponse, row, { removed: row.removed_at !== null, count: row.generations });
 }
 
 /** The plan of an account with the terms that a summary shows. */

@@ -12,6 +12,14 @@ export const KeyUsageResponse = Type.Object({
   count: Type.Integer({ description: 'Generations that the key created, including failed and deleted ones' }),
 });
 
+export const MemberUsageResponse = Type.Object({
+  uuid: Uuid,
+  email: Type.String(),
+  removed: Type.Boolean({ description: 'True for one who left or was removed' }),
+  credits: Type.Integer({ description: 'Credits of the generations that the member created, less refunds' }),
+  count: Type.Integer({ description: 'Generations that the member created, including failed and deleted ones' }),
+});
+
 export const getUsageResponse = perService(() =>
   Type.Object({
     plan: objectOrNull(

@@ -111,7 +111,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'createWebhook',
       route: 'POST /api/webhooks/create/',
-      policy: { access: 'account', testKeysWrite: true },
+      policy: { needs: 'manageWebhooks', access: 'account', testKeysWrite: true },
       summary: 'Create a webhook endpoint',
       description: `The secret is returned in this response only. An account has at most ${WEBHOOK_ENDPOINTS_MAX} endpoints.`,
       request: CreateWebhookRequest,
@@ -132,7 +132,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'listWebhooks',
       route: 'GET /api/webhooks/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageWebhooks', access: 'account' },
       summary: 'List webhook endpoints, newest first',
       query: ListQuery,
       response: {
@@ -146,7 +146,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'getDefaultWebhookSecret',
       route: 'GET /api/webhooks/default/secret/',
-      policy: { credential: 'session', recentSignIn: true },
+      policy: { needs: 'manageWebhooks', credential: 'session', recentSignIn: true },
       summary: 'Get the default secret',
       description:
         'Signs the events of generations that were created with a `webhook_url`; with `mode=test`, of those that a test key created.',
@@ -159,7 +159,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'rotateDefaultWebhookSecret',
       route: 'POST /api/webhooks/default/rotate-secret/',
-      policy: { credential: 'session', recentSignIn: true },
+      policy: { needs: 'manageWebhooks', credential: 'session', recentSignIn: true },
       summary: 'Rotate the default secret',
       description: 'For 24 hours messages are also signed with the former keys.',
       query: ModeQuery,
@@ -174,7 +174,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'getWebhook',
       route: 'GET /api/webhooks/:uuid/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageWebhooks', access: 'account' },
       summary: 'Get a webhook endpoint',
       response: endpointResponse('The endpoint.'),
       run: async ({ accountId, uuid }) => presentWebhookEndpoint(await getEndpoint(accountId, uuid)),
@@ -182,7 +182,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'updateWebhook',
       route: 'PATCH /api/webhooks/:uuid/',
-      policy: { access: 'account', testKeysWrite: true },
+      policy: { needs: 'manageWebhooks', access: 'account', testKeysWrite: true },
       summary: 'Update a webhook endpoint',
       description:
         'Fields that are absent stay as they are. `enabled: false` fails pending deliveries; `enabled: true` also enables an endpoint that was disabled because it failed.',
@@ -195,7 +195,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'deleteWebhook',
       route: 'DELETE /api/webhooks/:uuid/',
-      policy: { access: 'account', testKeysWrite: true },
+      policy: { needs: 'manageWebhooks', access: 'account', testKeysWrite: true },
       summary: 'Delete a webhook endpoint',
       description: 'Deletes its deliveries too. Pending ones are not sent.',
       response: { status: 204, description: 'The endpoint was deleted.' },
@@ -206,7 +206,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'rotateWebhookSecret',
       route: 'POST /api/webhooks/:uuid/rotate-secret/',
-      policy: { access: 'account', recentSignIn: true, testKeysWrite: true },
+      policy: { needs: 'manageWebhooks', access: 'account', recentSignIn: true, testKeysWrite: true },
       summary: 'Rotate the keys of a webhook endpoint',
       description:
         'For 24 hours messages are also signed with the former keys. A second rotation within this time ends the keys before the first.',
@@ -224,7 +224,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'testWebhook',
       route: 'POST /api/webhooks/:uuid/test/',
-      policy: { access: 'account', testKeysWrite: true },
+      policy: { needs: 'manageWebhooks', access: 'account', testKeysWrite: true },
       summary: 'Send a test event',
       description:
         'Sends `webhook.test` to the endpoint, whatever types it receives. A 400 while the endpoint is disabled.',
@@ -234,7 +234,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'listWebhookDeliveries',
       route: 'GET /api/webhooks/:uuid/deliveries/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageWebhooks', access: 'account' },
       summary: 'List deliveries, newest first',
       description: `Deliveries are kept for 30 days. At most ${FILTERED_ITEMS_MAX} are counted and shown: a \`total_items\` of ${FILTERED_ITEMS_MAX + 1} means that there are more, and a page after those is a 400. Takes also the \`uuid\` of \`GET /api/webhooks/default/secret/\`.`,
       query: DeliveriesQuery,
@@ -252,7 +252,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'getWebhookDelivery',
       route: 'GET /api/webhooks/:uuid/deliveries/:delivery/',
-      policy: { access: 'account' },
+      policy: { needs: 'manageWebhooks', access: 'account' },
       summary: 'Get a delivery with its attempts',
       description:
         'Shows what was sent and how the receiver responded. The other headers of the requests are constant.',
@@ -267,7 +267,7 @@ export const WEBHOOKS: Feature = {
     defineEndpoint({
       id: 'redeliverWebhook',
       route: 'POST /api/webhooks/:uuid/deliveries/:delivery/redeliver/',
-      policy: { access: 'account', testKeysWrite: true },
+      policy: { needs: 'manageWebhooks', access: 'account', testKeysWrite: true },
       summary: 'Deliver an event again',
       description:
         'Starts a new round of attempts with the same `webhook-id`. A 400 while the delivery is pending or the endpoint is disabled.',

@@ -2,6 +2,8 @@ import type { RequestId } from '@modelcontextprotocol/server';
 import type { Static, TSchema } from 'typebox';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
+import { requireRight } from '../../../shared/domain/accounts/caller.ts';
+import type { MemberRight } from '../../../shared/spec/roles.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
 import { GENERATION_VIEW_TOOL_META } from '../apps/generationView.ts';
 import { buildIcon, type IconName } from '../icons.ts';
@@ -33,6 +35,8 @@ interface ToolDefinition<Input extends TSchema> {
   price?: string;
   /** True if it creates a generation: it then requires `svc:write` and counts against the rate limit of creates. */
   spendsCredits: boolean;
+  /** Right that the role of the member must hold. */
+  needs: MemberRight;
   /** True if the result is a generation, which clients with MCP Apps show in the chat. */
   hasView?: boolean;
   run: (input: Static<Input>, toolContext: ToolContext) => Promise<ToolResult>;
@@ -40,7 +44,7 @@ interface ToolDefinition<Input extends TSchema> {
 
 /** Builds a tool from its definition: input validation, listing, scope and rate class. */
 export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>) {
-  const { name, title, description, price, icon, input, output, spendsCredits, hasView = false } = definition;
+  const { name, title, description, price, icon, input, output, spendsCredits, needs, hasView = false } = definition;
   const parse = createBodyParser(input);
   /** Entry in the response to `tools/list`. */
   const listing = {
@@ -63,7 +67,10 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
   const scope: Scope = spendsCredits ? 'svc:write' : 'svc:read';
   const rateClass: 'create' | 'account' = spendsCredits ? 'create' : 'account';
   /** Validates the input and runs the tool. @throws ServiceError, which becomes the result of the call. */
-  const run = async (given: unknown, toolContext: ToolContext) => definition.run(parse(given), toolContext);
+  const run = async (given: unknown, toolContext: ToolContext) => {
+    requireRight(toolContext.caller, needs);
+    return definition.run(parse(given), toolContext);
+  };
   return { name, description, price, scope, rateClass, listing, run };
 }
 

@@ -57,6 +57,7 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
     input: buildInput(kind, describeParams(kind, params, models), choice),
     output: buildSubmitOutput(),
     spendsCredits: true,
+    needs: 'createGenerations',
     hasView: true,
     run: (call, toolContext) => {
       const { model = first.slug } = call as Partial<GenerateCall>;

@@ -40,6 +40,7 @@ export const getGeneration = () =>
     input: GetGenerationInput,
     output: withNextStep(getGenerationResponse()),
     spendsCredits: false,
+    needs: 'viewGenerations',
     hasView: true,
     run: async ({ uuid, wait_seconds: seconds, include_thumbnail: hasThumbnail }, toolContext) => {
       // An invalid UUID returns the same error as an unknown one.

@@ -22,6 +22,7 @@ export const getUsage = () =>
     input: Type.Object({}, { additionalProperties: false }),
     output: buildUsageOutput(),
     spendsCredits: false,
+    needs: 'viewUsage',
     run: async (_input, { caller }) => {
       const usage = presentUsage(await getUsageSummary(caller.accountId));
       const next = getNextStep(usage);

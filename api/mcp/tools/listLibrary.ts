@@ -98,6 +98,7 @@ const buildTool = () =>
     input: buildInput(),
     output: buildLibraryOutput(),
     spendsCredits: false,
+    needs: 'viewGenerations',
     run: async ({ page, metadata = [], ...filters }, { caller }) => {
       await loadReleasedModels();
       const filter = parseGenerationFilter({ ...filters, ...toFilterParameters(metadata) });

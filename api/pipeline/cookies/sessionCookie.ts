@@ -1,5 +1,6 @@
 import { endWebSession, createWebSession, SESSION_LIFETIME_MS } from '../../../shared/domain/signIn/sessions.ts';
 import { config } from '../../../shared/lib/config.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
 import type { Context } from '../../context.ts';
 import { getRequestOrigin } from '../requestOrigin.ts';
 
@@ -12,16 +13,19 @@ export const isHttps = () => config.BASE_URL.startsWith('https:');
 /**
  * Signs the browser in with a new token, which prevents session fixation. Ends the previous session of the browser,
  * which no client could use any more, and no other one.
+ * @returns the account that the session acts on.
  */
 export async function startWebSession(
   ctx: Context,
-  accountId: number,
+  personId: number,
   identityUuid: string | null = null,
-): Promise<void> {
+): Promise<Account> {
   const before = ctx.cookies.get(SESSION_COOKIE) || undefined;
   const origin = getRequestOrigin(ctx);
-  setSessionCookie(ctx, await createWebSession(accountId, origin, identityUuid), SESSION_LIFETIME_MS);
+  const { token, account } = await createWebSession(personId, origin, identityUuid);
+  setSessionCookie(ctx, token, SESSION_LIFETIME_MS);
   if (before !== undefined) await endWebSession(before, origin);
+  return account;
 }
 
 /** Signs the browser out. */

@@ -1,9 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
+import { requireMember } from '../../../shared/domain/accounts/caller.ts';
+import { type JoinedAccount, listJoinedAccounts } from '../../../shared/domain/members/switchAccount.ts';
 import { getActivePlan } from '../../../shared/domain/credits/entitlement.ts';
+import { hasRight, type MemberRight } from '../../../shared/spec/roles.ts';
 import { hasPermission, type StaffPermission, type StaffRole } from '../../../shared/spec/staff.ts';
-import { requireCaller, type Context } from '../../context.ts';
+import { requireCaller, requirePerson, type Context } from '../../context.ts';
 import { type Lazy, resolve } from '../../lazy.ts';
 import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
@@ -17,7 +20,8 @@ import {
 } from '../navigation.ts';
 import { t } from '../texts.ts';
 import type { AreaNavigationProps } from './areaNavigation.tsx';
-import { FIELD_ERROR_ID, Notice } from './form.tsx';
+import { SelectField } from './fields.tsx';
+import { FIELD_ERROR_ID, Form, Notice } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { sendPage } from './layout.tsx';
 
@@ -53,12 +57,21 @@ export async function sendAccountAreaPage(
   page: AreaPage<AccountEntry['path']>,
   status = 200,
 ): Promise<void> {
-  const account = await getAccount(requireCaller(ctx).accountId);
-  const { email, balance } = account;
+  const caller = requireCaller(ctx);
+  const { role } = requireMember(caller);
+  const [account, accounts] = await Promise.all([getAccount(caller.accountId), listJoinedAccounts(caller)]);
+  const { email } = requirePerson(ctx);
+  const { balance } = account;
+  const plan = mayDo(ctx, 'manageBilling') ? { isActive: getActivePlan(account) !== null } : null;
   const area = {
-    navigation: { label: t.account(), entries: listAccountEntries(), email },
-    corner: <Balance credits={balance} hasPlan={getActivePlan(account) !== null} />,
-    notices: await listNotices(account),
+    navigation: { label: t.account(), entries: listAccountEntries(role), email },
+    corner: (
+      <>
+        <AccountSwitch accounts={accounts} csrfToken={createCsrfToken(ctx)} />
+        <Balance credits={balance} plan={plan} />
+      </>
+    ),
+    notices: await listNotices(account, role),
     hasScript: true,
   };
   sendAreaPage(ctx, page, area, status);
@@ -112,13 +125,40 @@ function Problem({ problem, children }: { problem: ComponentChildren; children: 
   return <Notice kind="bad">{hasField ? <a href={`#${FIELD_ERROR_ID}`}>{problem}</a> : problem}</Notice>;
 }
 
-function Balance({ credits, hasPlan }: { credits: number; hasPlan: boolean }): VNode {
+/** Choice of the account that the session acts on, for a person who is a member of several. */
+function AccountSwitch({
+  accounts,
+  csrfToken,
+}: {
+  accounts: readonly JoinedAccount[];
+  csrfToken: string;
+}): VNode | null {
+  if (accounts.length < 2) return null;
+  const current = accounts.find(({ is_current: isCurrent }) => isCurrent)?.uuid ?? '';
+  return (
+    <Form action="/account/switch/" token={csrfToken} class="inline">
+      <SelectField
+        id="switch-to"
+        name="switch_to"
+        label={t.switchAccount()}
+        value={current}
+        options={accounts.map(({ uuid, email }) => [uuid, email])}
+      />
+      <button type="submit">{t.switchTo()}</button>
+    </Form>
+  );
+}
+
+/** The balance; with a plan to buy from, for members who may, the link to do so. */
+function Balance({ credits, plan }: { credits: number; plan: { isActive: boolean } | null }): VNode {
   return (
     <p class="balance">
       <span>{t.balance({ credits })}</span>
-      <a class="button main" href={`/account/billing/#${hasPlan ? 'topup' : 'plans'}`}>
-        {hasPlan ? t.buyCredits() : t.choosePlan()}
-      </a>
+      {plan === null ? null : (
+        <a class="button main" href={`/account/billing/#${plan.isActive ? 'topup' : 'plans'}`}>
+          {plan.isActive ? t.buyCredits() : t.choosePlan()}
+        </a>
+      )}
     </p>
   );
 }
@@ -143,6 +183,11 @@ export function findOutcome(outcomes: Outcomes, code: unknown): Outcome | undefi
 function getStaffRole(ctx: Context): StaffRole {
   if (ctx.state.staffRole === undefined) throw new Error(`${ctx.state.route?.path} is not a staff route.`);
   return ctx.state.staffRole;
+}
+
+/** Returns whether the member of a request holds a right, to show only what they may do. */
+export function mayDo(ctx: Context, right: MemberRight): boolean {
+  return hasRight(requireMember(requireCaller(ctx)).role, right);
 }
 
 /** Returns whether the staff member of a request holds a permission, to show only what they may do. */

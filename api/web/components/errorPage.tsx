@@ -55,7 +55,7 @@ export function sendWrongAddressPage(ctx: Context, address: string): void {
 }
 
 function getErrorTitle(code: ErrorCode, status: number): string {
-  if (code === 'admin_required') return t.accessDenied();
+  if (code === 'admin_required' || code === 'insufficient_scope') return t.accessDenied();
   if (code === 'account_suspended') return t.accountSuspended();
   if (status === 404) return t.pageNotFound();
   if (status === 429) return t.tooManyRequests();

@@ -118,8 +118,9 @@ async function seedSecrets(client: Client, kind: TokenKind, count: number, accou
     [texts],
   );
   await client.query(`
-    INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, redirect_uri, created_at, connected_at)
-    SELECT uuid, account_id, '${CLIENT_ID}', '{svc:read,svc:write}', 'bench', '${REDIRECT_URI}', now(),
+    INSERT INTO oauth_grants (uuid, account_id, member_number, client_id, scopes, resource, redirect_uri, created_at,
+                              connected_at)
+    SELECT uuid, account_id, 1, '${CLIENT_ID}', '{svc:read,svc:write}', 'bench', '${REDIRECT_URI}', now(),
            ${kind === 'code' ? 'NULL' : 'now()'} FROM bench_secrets`);
   await client.query(
     kind === 'code'

@@ -1,6 +1,7 @@
 import { adjustCredits } from './actions/adjustCredits.ts';
 import { useApplication } from './actions/applications.ts';
 import { cancelGeneration, createAndCancel } from './actions/cancel.ts';
+import { useMember } from './actions/members.ts';
 import { createWithImage } from './actions/images.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
 import {
@@ -55,6 +56,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [0.5, createWithUsedKey],
   [9, useLimitedKey],
   [8, useApplication],
+  [6, useMember],
   [3, createWithImage],
   [20, useRestrictedKey],
   [4, useExpiringKey],
@@ -106,6 +108,10 @@ const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
 const LIMITS_ONLY_ACTIONS: typeof ACTIONS = [
   [50, useLimitedKey],
   [50, useApplication],
+];
+const MEMBERS_ONLY_ACTIONS: typeof ACTIONS = [
+  [90, useMember],
+  [10, createGeneration],
 ];
 const TOPUPS_ONLY_ACTIONS: typeof ACTIONS = [
   [60, createMany],
@@ -160,6 +166,7 @@ function selectActions({ state, customer: { role } }: Step, rushes: boolean): ty
   if (role.only === 'suspensions' && !state.isCalm) return SUSPENSIONS_ONLY_ACTIONS;
   if (role.only === 'plans' && !state.isCalm) return PLANS_ONLY_ACTIONS;
   if (role.only === 'limits' && !state.isCalm) return LIMITS_ONLY_ACTIONS;
+  if (role.only === 'members' && !state.isCalm) return MEMBERS_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
   if (state.isCalm) return CALM_ACTIONS;
   return rushes ? RUSH_ACTIONS : isDayTurning(state) ? DAY_TURN_ACTIONS : ACTIONS;

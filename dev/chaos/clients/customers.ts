@@ -16,9 +16,20 @@ export interface CustomerRole {
    * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `limits` creates only with keys
    * and an application that have spending limits; `tests` only sends test events to its endpoints; `topups` buys, spends
    * and returns credits; `plans` buys, upgrades and returns plans, and deletes accounts; `late payments` pays pages whose
-   * events are late, and creates; `suspensions` creates, and is suspended again and again. Null does everything.
+   * events are late, and creates; `suspensions` creates, and is suspended again and again; `members` creates with the sessions
+   * of members. Null does everything.
    */
-  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | 'plans' | 'late payments' | 'suspensions' | null;
+  only:
+    | 'members'
+    | 'reads'
+    | 'creates'
+    | 'limits'
+    | 'tests'
+    | 'topups'
+    | 'plans'
+    | 'late payments'
+    | 'suspensions'
+    | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -80,6 +91,18 @@ export interface Application {
   isChanging: boolean;
 }
 
+/** A person who is a member of the account of a customer. */
+export interface ChaosMember {
+  email: string;
+  /** Identifies the member in the account. */
+  uuid: string;
+  /** Null if the session has ended. */
+  cookie: string | null;
+  /** Credits used, as far as responses show. */
+  creditsUsed: number;
+  isChanging: boolean;
+}
+
 /** A customer who has an account, or is about to have one. */
 export interface ChaosCustomer {
   index: number;
@@ -94,6 +117,8 @@ export interface ChaosCustomer {
   limitedKeys: LimitedKey[];
   /** Keys with other options. They are not among `keys` either. */
   restrictedKeys: RestrictedKey[];
+  /** Members other than the customer. */
+  members: ChaosMember[];
   /** Null until it is registered. */
   application: Application | null;
   /** Uuids of the latest generations, newest last. */
@@ -149,6 +174,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, only: 'topups' },
   // Its plan is upgraded and returned often enough that it changes several times in a month.
   { plan: 'lite', isHot: true, only: 'plans' },
+  // Its parallel limit leaves room for the creates of its members.
+  { plan: 'studio', isHot: true, hasAutoTopups: true, only: 'members' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
@@ -170,6 +197,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       keys: [],
       limitedKeys: [],
       restrictedKeys: [],
+      members: [],
       application: null,
       generations: [],
       upload: null,

@@ -88,7 +88,7 @@ export async function signInCustomer(
   return customer.cookie !== null;
 }
 
-function readCookie(lines: string | string[] | undefined, name: string): string | null {
+export function readCookie(lines: string | string[] | undefined, name: string): string | null {
   const cookies = [lines ?? []].flat().map((line) => line.split(';')[0] as string);
   return cookies.find((cookie) => cookie.startsWith(`${name}=`)) ?? null;
 }

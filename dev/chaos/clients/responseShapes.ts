@@ -15,6 +15,7 @@ import { getBillingStatusResponse } from '../../../shared/presenters/billingStat
 import { ErrorResponse } from '../../../api/openapi/errorSchemas.ts';
 import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
+import { EndedAccessResponse, MemberResponse, SentInvitationResponse } from '../../../api/features/members/schemas.ts';
 import { getModelResponse } from '../../../api/features/models/schemas.ts';
 import { pageResponse } from '../../../api/pipeline/lists.ts';
 import { getUserResponse } from '../../../api/features/signIn/schemas.ts';
@@ -43,16 +44,20 @@ export const RESPONSE_SHAPES = {
   createdKey: compile(CreatedApiKeyResponse),
   error: compile(ErrorResponse),
   estimate: compile(getEstimateResponse()),
+  endedAccess: compile(EndedAccessResponse),
   enroll: compile(EnrollResponse),
   generation: compile(getGenerationResponse()),
   generations: compile(pageResponse(getGenerationResponse())),
   library: compile(buildLibraryOutput()),
   ledger: compile(pageResponse(LedgerEntryResponse)),
+  member: compile(MemberResponse),
+  members: compile(pageResponse(MemberResponse)),
   models: compile(pageResponse(getModelResponse())),
   onboardingLink: compile(OnboardingLinkResponse),
   portal: compile(PortalResponse),
   redeemedGiftCode: compile(RedeemedGiftCodeResponse),
   revoked: compile(RevokedResponse),
+  sentInvitation: compile(SentInvitationResponse),
   topupSettings: compile(TopupSettingsResponse),
   usage: compile(getUsageResponse()),
   usageByTool: compile(buildUsageOutput()),

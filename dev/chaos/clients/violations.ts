@@ -10,6 +10,8 @@ export const STATEMENTS = {
   'revoked-key-is-rejected': 'All processes reject a key or an access token as soon as its revocation is acknowledged.',
   'key-options-are-kept':
     'From the acknowledgement of a change on, all processes reject what the options of a key do not allow: scopes, models and addresses.',
+  'member-rights-are-kept':
+    'From the acknowledgement of a removal or of another role on, no process creates with the session of the member.',
   'expired-key-is-rejected': 'All processes reject a key from its expiry on.',
   'refresh-returns-tokens':
     'Every refresh with a valid token returns tokens of its own, also of several at the same moment and after lost responses.',

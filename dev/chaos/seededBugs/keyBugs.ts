@@ -9,8 +9,8 @@ export const KEY_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'api/features/generations/endpoints.ts',
-        find: "route: 'POST /api/generations/create/', policy: { access: 'svc:write'",
-        replace: "route: 'POST /api/generations/create/', policy: { access: 'svc:read'",
+        find: "route: 'POST /api/generations/create/', policy: { needs: 'createGenerations', access: 'svc:write'",
+        replace: "route: 'POST /api/generations/create/', policy: { needs: 'createGenerations', access: 'svc:read'",
       },
       { file: DECIDE, find: "'svc:write' <> ALL (k.scopes) OR ", replace: '' },
     ],

@@ -21,11 +21,47 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: DECIDE,
-        find: '(l.key_number = k.number OR l.client_id = r.oauth_client_id)',
-        replace: 'l.key_number = k.number',
+        find: 'OR l.client_id = r.oauth_client_id',
+        replace: '',
       },
     ],
     foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
+  },
+  {
+    name: 'the limit of a member is not checked',
+    changes: [{ file: DECIDE, find: 'OR l.member_number = r.member_number', replace: '' }],
+    foundBy: ['spending-limits-are-kept'],
+  },
+  {
+    name: "a removed member's session still creates",
+    changes: [
+      {
+        file: 'shared/domain/members/members.ts',
+        within: 'endMembership',
+        find: 'const sessions = await Session.query($transaction) .where({ account_id: accountId, member_number: memberNumber }) .delete();',
+        replace: 'const sessions = 0; void Session;',
+      },
+      {
+        file: 'shared/domain/signIn/sessions.ts',
+        within: 'FIND_SESSION_OWNERS',
+        find: 'AND m.removed_at IS NULL',
+        replace: '',
+      },
+    ],
+    foundBy: ['member-rights-are-kept', 'sessions-belong-to-members'],
+  },
+  {
+    name: 'the role of a member is not checked again in the charge, or when its request is admitted',
+    changes: [
+      { file: DECIDE, find: "AND m.role NOT IN ('owner', 'admin', 'developer')", replace: 'AND false' },
+      {
+        file: 'api/pipeline/runProgramRoute.ts',
+        within: 'authorize',
+        find: 'if (route.needs !== undefined) requireRight($caller, $route.needs);',
+        replace: 'void requireRight;',
+      },
+    ],
+    foundBy: ['member-rights-are-kept'],
   },
   {
     name: 'a refund is returned to the present window of a limit, whichever window was charged',

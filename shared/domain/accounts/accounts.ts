@@ -1,5 +1,7 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
+import type { Caller } from './caller.ts';
+import { getPerson, lockPerson, patchPerson } from './people.ts';
 
 /**
  * Rejects what an account that is being deleted must not start.
@@ -13,7 +15,7 @@ export function assertNotDeleting({ deletion_requested_at }: Account, field?: st
   throw new ServiceError('validation_error', `${field}: the ${sentence}`, { field });
 }
 
-/** Profile fields that the account owner can set. */
+/** Profile fields that people set for themselves. */
 export interface ProfileInput {
   first_name?: string;
   language?: string;
@@ -24,12 +26,16 @@ export async function getAccount(accountId: number): Promise<Account> {
   return Account.query().findById(accountId).throwIfNotFound();
 }
 
-/** @throws ServiceError validation_error if the account is being deleted. */
-export async function updateProfile(accountId: number, profile: ProfileInput): Promise<Account> {
-  const account = await getAccount(accountId);
-  if (Object.keys(profile).length === 0) return account;
-  assertNotDeleting(account);
-  // Not to an account that was erased in the meantime.
-  await Account.query().findById(accountId).whereNull('erased_at').patch(profile);
-  return getAccount(accountId);
+/**
+ * Changes the profile of the person behind a session.
+ * @throws ServiceError validation_error if the account is being deleted.
+ */
+export async function updateProfile(caller: Caller, profile: ProfileInput): Promise<void> {
+  if (Object.keys(profile).length === 0) return;
+  assertNotDeleting(await getAccount(caller.accountId));
+  const { id } = await getPerson(caller);
+  await Account.transaction(async (transaction) => {
+    const locked = await lockPerson(transaction, id);
+    if (locked.person.erased_at === null) await patchPerson(transaction, locked, profile);
+  });
 }

@@ -23,7 +23,7 @@ import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { assertNotDeleting } from './accounts.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, requireMember } from './caller.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from './lockedCredentials.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { makesKeysWithoutStaffRights } from './staffRights.ts';
@@ -97,7 +97,7 @@ export async function createApiKey(
       .where('active_key_count', '<', ACTIVE_API_KEYS_MAX)
       .whereNull('deletion_requested_at')
       .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
-      .returning(['key_count', 'staff_since']);
+      .returning('key_count');
     if (account === undefined) throw await explainRejectedKey(transaction, accountId);
     await assertCredentialUnchanged(transaction, caller);
     const row = await ApiKey.query(transaction).insertAndFetch({
@@ -106,10 +106,11 @@ export async function createApiKey(
       account_id: accountId,
       test_account_id: mode === 'test' ? await ensureTestAccount(transaction, accountId) : null,
       number: account.key_count,
+      member_number: requireMember(caller).number,
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
-      lacks_staff_rights: await makesKeysWithoutStaffRights(transaction, account, caller),
+      lacks_staff_rights: await makesKeysWithoutStaffRights(transaction, caller),
       ...options,
     });
     await recordKeyChange(transaction, row, 'key_created', origin);

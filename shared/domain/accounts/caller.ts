@@ -3,6 +3,7 @@ import { isInIpRanges } from '../../lib/ipRanges.ts';
 import { listBriefly } from '../../lib/listBriefly.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
+import { hasRight, MEMBER_RIGHTS, type MemberRight, type MemberRole } from '../../spec/roles.ts';
 
 /** Rights of a restricted credential. Null: no restriction of that kind. */
 export interface Restrictions {
@@ -28,14 +29,28 @@ export interface KeyCredential {
   address: string;
 }
 
+/** Member of an account for whom a request is made, and whose role it has. Of a removed one: the last role. */
+export interface CallerMember {
+  number: number;
+  role: MemberRole;
+}
+
 /** Author of a request: an account, the credential that stands for it, and what that may do. */
 export interface Caller {
   accountId: number;
   credential: Credential;
+  /** The person of the session, or who made the key or approved the application. Undefined: the service. */
+  member?: CallerMember;
   /** True for a test account, which a test key acts on. */
   isTest?: boolean;
   /** Rights of the credential. Undefined: all rights of the account. */
   restrictions?: Restrictions;
+}
+
+/** Returns the member for whom a request is made. */
+export function requireMember({ member }: Caller): CallerMember {
+  if (member === undefined) throw new Error('The service is not a member of an account.');
+  return member;
 }
 
 /** Builds the caller of work that the service does on an account by itself. */
@@ -68,6 +83,16 @@ export function requireAccess({ credential: { kind }, restrictions }: Caller, re
   const missing = required === 'account' && kind === 'token' ? 'access to the whole account' : `the scope ${required}`;
   throw insufficientScopeError(
     `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(kind, required)}`,
+  );
+}
+
+/** @throws ServiceError insufficient_scope if the role of the member does not have a right. */
+export function requireRight({ member, credential: { kind } }: Caller, right: MemberRight): void {
+  if (member === undefined || hasRight(member.role, right)) return;
+  const roles = MEMBER_RIGHTS[right].join(', ');
+  const whose = kind === 'session' ? 'Your role in this account' : 'The role of the member who made this credential';
+  throw insufficientScopeError(
+    `This requires one of the roles ${roles}. ${whose} is ${member.role}. The owner or an admin can change it.`,
   );
 }
 

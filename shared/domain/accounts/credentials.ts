@@ -10,7 +10,8 @@ import { perService } from '../../lib/serviceScope.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
-import type { Caller, KeyCredential, Restrictions } from './caller.ts';
+import type { MemberRole } from '../../spec/roles.ts';
+import type { Caller, CallerMember, KeyCredential, Restrictions } from './caller.ts';
 
 export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';
 
@@ -47,8 +48,9 @@ export function hashApiKey(key: string): Buffer | null {
   return KEY_FORMAT.test(key) ? sha256(key) : null;
 }
 
-/** Columns of {@link KeyOwnerRow}, of the key `k` and its account `a`. Most keys have no options, which take time to parse. */
+/** Columns of {@link KeyOwnerRow}, of the key `k`, its account `a` and the member `m` who made it. Most keys have no options, which take time to parse. */
 export const KEY_OWNER_COLUMNS = `coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
+          k.member_number, m.role AS member_role,
           a.suspended_at IS NOT NULL AS is_suspended,
           CASE WHEN k.scopes IS NOT NULL OR k.expires_at IS NOT NULL OR k.allowed_models IS NOT NULL OR k.allowed_ips IS NOT NULL
                     OR a.spending_limit_count > 0 AND EXISTS (
@@ -65,12 +67,15 @@ const FIND_KEY_OWNERS = prepared(
   'find_api_key_owners',
   `SELECT k.key_hash, ${KEY_OWNER_COLUMNS}
      FROM api_keys k JOIN accounts a ON a.id = k.account_id
+     JOIN members m ON m.account_id = k.account_id AND m.number = k.member_number
     WHERE k.key_hash = ANY (${writeArray('hashes', 'bytea')}) AND ${IS_OWNED_KEY}`,
 );
 
 export interface KeyOwnerRow {
   account_id: number;
   is_test: boolean;
+  member_number: number;
+  member_role: MemberRole;
   is_suspended: boolean;
   /** Null if the key has no option and no spending limit. */
   options: {
@@ -126,9 +131,10 @@ export function recallKeyCaller(key: KeyCredential): Caller | undefined {
 export async function readKeyRights(
   transaction: Transaction,
   hash: Buffer,
-): Promise<{ restrictions: Restrictions | undefined } | null> {
+): Promise<(Required<Pick<Caller, 'member'>> & { restrictions: Restrictions | undefined }) | null> {
   const [owner] = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes: [hash], now: now() }, transaction);
-  return owner === undefined || owner.options?.hasExpired === true ? null : { restrictions: buildRestrictions(owner) };
+  if (owner === undefined || owner.options?.hasExpired === true) return null;
+  return { member: buildMember(owner), restrictions: buildRestrictions(owner) };
 }
 
 /** @throws ServiceError as {@link verifyApiKey} */
@@ -139,10 +145,13 @@ export function buildKeyCaller(key: KeyCredential, owner: KeyOwnerRow | undefine
   return {
     accountId: owner.account_id,
     credential: key,
+    member: buildMember(owner),
     isTest: owner.is_test,
     restrictions: buildRestrictions(owner),
   };
 }
+
+const buildMember = ({ member_number: number, member_role: role }: KeyOwnerRow): CallerMember => ({ number, role });
 
 /**
  * Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. A key that

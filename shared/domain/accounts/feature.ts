@@ -12,6 +12,7 @@ export const ACCOUNTS: DomainFeature = {
     listTable('api_keys', 'number', [
       'uuid',
       'number',
+      'member_number',
       'name',
       'prefix',
       'last_used_at',
@@ -22,7 +23,7 @@ export const ACCOUNTS: DomainFeature = {
       'allowed_models',
       'allowed_ips',
     ]),
-    listTable('security_events', 'id', ['event', 'network', 'user_agent', 'details', 'created_at']),
+    listTable('security_events', 'id', ['event', 'member_number', 'network', 'user_agent', 'details', 'created_at']),
   ],
   erasure: {
     inTransaction: async (transaction, { id: accountId }) => {

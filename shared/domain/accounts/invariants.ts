@@ -12,7 +12,7 @@ const FORBIDDEN_TABLES = [
   'affiliates',
   'commissions',
   'sessions',
-  'identities',
+  'members',
   'oauth_grants',
   'api_keys',
   'emails',

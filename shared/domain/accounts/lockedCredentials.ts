@@ -3,6 +3,7 @@ import type { Transaction } from 'objection';
 import { repeatOnDeadlock } from '../../lib/database/repeatOnDeadlock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
+import { Member } from '../../tables/Member.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -21,9 +22,10 @@ import {
 
 /**
  * Verifies that the key of a caller is valid and has the rights with which the request was admitted, or that its session is
- * open or its grant not revoked, and keeps these so until the transaction ends. The transaction has locked the account.
- * @throws ServiceError insufficient_scope for a key that was changed; invalid_api_key for one that was revoked or has
- *   expired, for a session that has ended, or for a revoked grant.
+ * open and acts on the account or its grant is not revoked, and that its member has the same role. Keeps these so until the
+ * transaction ends. The transaction has locked the account.
+ * @throws ServiceError insufficient_scope for a key that was changed, or a role; invalid_api_key for a key that was revoked
+ *   or has expired, for a session that has ended or acts on another account by now, or for a revoked grant.
  */
 export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
   const { credential } = caller;
@@ -31,15 +33,16 @@ export async function assertCredentialUnchanged(transaction: Transaction, caller
     case 'service':
       return;
     case 'session': {
-      const session = await Session.query(transaction).findById(credential.hash).select('uuid').forKeyShare();
-      if (session === undefined) throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
-      return;
+      const session = await Session.query(transaction).findById(credential.hash).select('account_id').forShare();
+      if (session?.account_id !== caller.accountId)
+        throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
+      return assertSameRole(transaction, caller);
     }
     case 'token': {
       // A revocation does not lock the account: it commits before this, or after the transaction.
       const grant = await OAuthGrant.query(transaction).findById(credential.grantUuid).select('revoked_at').forShare();
       if (grant?.revoked_at !== null) throw invalidCredentialError(caller);
-      return;
+      return assertSameRole(transaction, caller);
     }
     case 'key': {
       const present = await readKeyRights(transaction, credential.hash);
@@ -51,11 +54,24 @@ export async function assertCredentialUnchanged(transaction: Transaction, caller
 
 /** @throws ServiceError insufficient_scope if a key does not have the rights with which its request was admitted. */
 export function assertSameRights(
-  present: Pick<Caller, 'restrictions'>,
-  { restrictions }: Pick<Caller, 'restrictions'>,
+  present: Pick<Caller, 'restrictions' | 'member'>,
+  { restrictions, member }: Pick<Caller, 'restrictions' | 'member'>,
 ): void {
+  if (present.member?.role !== member?.role) throw roleChangedError();
   if (!isDeepStrictEqual(present.restrictions, restrictions))
     throw keyChangedError('insufficient_scope', 'was changed');
+}
+
+async function assertSameRole(transaction: Transaction, { accountId, member }: Caller): Promise<void> {
+  const number = member?.number ?? 0;
+  const present = await Member.query(transaction).findById([accountId, number]).select('role');
+  if (present?.role !== member?.role) throw roleChangedError();
+}
+
+/** Builds the error for a request whose member got another role before the account was locked. */
+export function roleChangedError(): ServiceError {
+  const detail = 'The role of the member was changed while the request ran. Nothing was created or changed: repeat it.';
+  return new ServiceError('insufficient_scope', detail);
 }
 
 /** Builds the error for a request whose key was changed before the account was locked. */

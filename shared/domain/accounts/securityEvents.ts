@@ -4,6 +4,7 @@ import { DAY_MS } from '../../spec/durations.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
+import type { Member } from '../../tables/Member.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 
 /** Origin of a request, for the security log. */
@@ -12,20 +13,27 @@ export interface RequestOrigin {
   network: string;
   /** `User-Agent` header. */
   userAgent: string;
+  /** Member of the account who makes the request; null for none. */
+  memberNumber: number | null;
   /** Id of the request in the logs. */
   requestId?: string;
 }
 
 /** Origin of events that the service or its staff cause. */
-export const SERVICE_ORIGIN: RequestOrigin = { network: '', userAgent: '' };
+export const SERVICE_ORIGIN: RequestOrigin = { network: '', userAgent: '', memberNumber: null };
 
 /** Stored `User-Agent` values are truncated to this length. */
 const USER_AGENT_MAX_CHARACTERS = 300;
 
 /** Builds the origin of a request from its headers, in a form that can be stored. */
-export function buildRequestOrigin(network: string, userAgent: string, requestId: string): RequestOrigin {
+export function buildRequestOrigin(
+  network: string,
+  userAgent: string,
+  requestId: string,
+  memberNumber: number | null,
+): RequestOrigin {
   const stored = userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS).toWellFormed();
-  return { network, userAgent: stored, requestId };
+  return { network, userAgent: stored, requestId, memberNumber };
 }
 
 /** Describes an origin in the details of a recorded event. */
@@ -45,6 +53,14 @@ export type SecurityEventName =
   | 'key_created'
   | 'key_changed'
   | 'key_revoked'
+  | 'member_invited'
+  | 'invitation_revoked'
+  | 'member_joined'
+  | 'member_changed'
+  | 'member_removed'
+  | 'member_left'
+  | 'account_handed_over'
+  | 'account_entered'
   | 'application_connected'
   | 'application_disconnected'
   | 'application_limit_changed'
@@ -75,6 +91,7 @@ export async function recordSecurityEvent(transaction: Transaction, input: Secur
   const { accountId, event, origin, details = {} } = input;
   await SecurityEvent.query(transaction).insert({
     account_id: accountId,
+    member_number: origin.memberNumber,
     event,
     network: origin.network,
     user_agent: origin.userAgent,
@@ -106,18 +123,18 @@ export async function logSecurityEvent({
 }
 
 /**
- * Returns whether the security log of an account has no sign-in with this browser. Its version does not matter. At the
- * first sign-in of an account, no browser is unknown.
+ * Returns whether the security log of an account has no sign-in of a member with this browser. Its version does not matter.
+ * At the first sign-in of a member, no browser is unknown.
  */
 export async function isUnknownBrowser(
   transaction: Transaction,
-  { id: accountId, created_at: createdAt }: Account,
+  { account_id: accountId, number, created_at: createdAt }: Member,
   { userAgent }: RequestOrigin,
 ): Promise<boolean> {
   const seen = await SecurityEvent.query(transaction)
-    .where({ account_id: accountId, event: 'signed_in' })
+    .where({ account_id: accountId, member_number: number, event: 'signed_in' })
     .distinct('user_agent');
-  // The sign-ins of an old account may have been pruned.
+  // The sign-ins of an old member may have been pruned.
   if (seen.length === 0) return createdAt <= addMilliseconds(now(), -SECURITY_EVENT_RETENTION_DAYS * DAY_MS);
   const browser = removeVersions(userAgent);
   return !seen.some(({ user_agent: known }) => removeVersions(known) === browser);
@@ -129,11 +146,14 @@ function removeVersions(userAgent: string): string {
 
 /** Beginning of a statement that inserts events, for changes that are one statement. */
 export const INSERT_SECURITY_EVENTS =
-  'INSERT INTO security_events (account_id, event, network, user_agent, details, created_at)';
+  'INSERT INTO security_events (account_id, member_number, event, network, user_agent, details, created_at)';
+
+/** An event with the address of its member; null for the service, and of a person who was erased. */
+export type ListedSecurityEvent = SecurityEvent & { member_email: string | null };
 
 /** One page of a security log, newest first. */
 export interface SecurityEventPage {
-  items: SecurityEvent[];
+  items: ListedSecurityEvent[];
   /** Cursor of the next page; null on the last one. */
   next: number | null;
 }
@@ -143,11 +163,16 @@ export interface SecurityEventPage {
  * @param before cursor of the page; null for the first.
  */
 export async function listSecurityEvents(accountId: number, before: number | null): Promise<SecurityEventPage> {
-  const rows = await SecurityEvent.query()
-    .where({ account_id: accountId })
-    .modify((older) => void (before !== null && older.where('id', '<', before)))
-    .orderBy('id', 'desc')
-    .limit(PAGE_SIZE + 1);
+  const rows = (await SecurityEvent.query()
+    .joinRaw(
+      `LEFT JOIN members m ON m.account_id = security_events.account_id AND m.number = security_events.member_number
+       LEFT JOIN people p ON p.id = m.person_id AND p.erased_at IS NULL`,
+    )
+    .select('security_events.*', 'p.email AS member_email')
+    .where('security_events.account_id', accountId)
+    .modify((older) => void (before !== null && older.where('security_events.id', '<', before)))
+    .orderBy('security_events.id', 'desc')
+    .limit(PAGE_SIZE + 1)) as ListedSecurityEvent[];
   const items = rows.slice(0, PAGE_SIZE);
   return { items, next: rows.length > PAGE_SIZE ? (items.at(-1)?.id ?? null) : null };
 }

@@ -9,41 +9,43 @@ import { hasPermission, STAFF_PERMISSIONS, type StaffPermission, type StaffRole 
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Identity } from '../../tables/Identity.ts';
+import type { Person } from '../../tables/Person.ts';
 import type { Caller, Credential } from './caller.ts';
+import { findPersonOfCaller } from './people.ts';
 
 const GRANT_STAFF_RIGHTS = prepared(
   'bind_staff_identities',
   `WITH bound AS (
-     UPDATE accounts SET staff_since = :now WHERE id = :accountId AND staff_since IS NULL RETURNING id
+     UPDATE people SET staff_since = :now WHERE id = :personId AND staff_since IS NULL RETURNING id
    )
-   UPDATE identities i SET staff_since = :now FROM bound WHERE i.account_id = bound.id`,
+   UPDATE identities i SET staff_since = :now FROM bound WHERE i.person_id = bound.id`,
 );
 
 /**
- * Grants staff rights to the identities of an account at its first sign-in with an address on the staff list.
+ * Grants staff rights to the identities of a person at its first sign-in with an address on the staff list.
  * Identities that are linked later never receive them, so that a linked provider cannot open the staff pages.
  */
-export async function grantStaffRights({ id, email, staff_since }: Account): Promise<void> {
-  if (staff_since === null && isStaffEmail(email))
-    await runStatement(GRANT_STAFF_RIGHTS, { accountId: id, now: now() });
+export async function grantStaffRights({ id, email, staff_since }: Person): Promise<void> {
+  if (staff_since === null && isStaffEmail(email)) await runStatement(GRANT_STAFF_RIGHTS, { personId: id, now: now() });
 }
 
 /**
- * Returns whether a caller has staff rights: the address is on the staff list and, for a session, the identity that
- * opened it has them. A key has the rights of its account (spec: API keys), unless its creator had no staff rights.
+ * Returns whether a caller has staff rights: the person owns the account that the caller acts on, its address is on the
+ * staff list and, for a session, the identity that opened it has them. A key has the rights of its account (spec: API keys),
+ * unless its creator had no staff rights.
  */
-export async function isStaff(
-  account: Pick<Account, 'id' | 'email' | 'staff_since'>,
-  caller: Pick<Caller, 'credential'>,
-): Promise<boolean> {
-  if (!isStaffEmail(account.email)) return false;
-  // Local sign-in does not verify addresses, and its accounts have no identities.
+export async function isStaff(caller: Pick<Caller, 'accountId' | 'credential' | 'member'>): Promise<boolean> {
+  // The audit log names staff by the account that they own.
+  if (caller.member?.role !== 'owner') return false;
+  const person = await findPersonOfCaller(caller);
+  if (person === undefined || !isStaffEmail(person.email)) return false;
+  // Local sign-in does not verify addresses, and its people have no identities.
   if (isDevSignInAllowed(config)) return true;
-  return account.staff_since !== null && hasStaffRights(account.id, caller.credential);
+  return person.staff_since !== null && hasStaffRights(person.id, caller.credential);
 }
 
-/** Returns whether a key, or the identity that opened a session, has the staff rights of its account. */
-async function hasStaffRights(accountId: number, credential: Credential, transaction?: Transaction): Promise<boolean> {
+/** Returns whether a key, or the identity that opened a session, has the staff rights of its person. */
+async function hasStaffRights(personId: number, credential: Credential, transaction?: Transaction): Promise<boolean> {
   if (credential.kind === 'key') {
     const key = await ApiKey.query(transaction).findById(credential.hash).select('lacks_staff_rights');
     return key?.lacks_staff_rights === false;
@@ -52,7 +54,7 @@ async function hasStaffRights(accountId: number, credential: Credential, transac
   const identity = await Identity.query(transaction)
     .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
     .where('sessions.token_hash', credential.hash)
-    .where('identities.account_id', accountId)
+    .where('identities.person_id', personId)
     .whereNotNull('identities.staff_since')
     .select('identities.uuid')
     .first();
@@ -60,15 +62,16 @@ async function hasStaffRights(accountId: number, credential: Credential, transac
 }
 
 /**
- * Returns whether a key that a caller creates lacks staff rights: its account has them, and the session or the key that
+ * Returns whether a key that a caller creates lacks staff rights: the person has them, and the session or the key that
  * creates it has not. Without this a provider that was linked later could read staff metrics by a key.
  */
 export async function makesKeysWithoutStaffRights(
   transaction: Transaction,
-  { staff_since: staffSince }: Pick<Account, 'staff_since'>,
-  { accountId, credential }: Pick<Caller, 'accountId' | 'credential'>,
+  caller: Pick<Caller, 'accountId' | 'credential' | 'member'>,
 ): Promise<boolean> {
-  return staffSince !== null && !(await hasStaffRights(accountId, credential, transaction));
+  const person = await findPersonOfCaller(caller, transaction);
+  if (person === undefined || person.staff_since === null) return false;
+  return !(await hasStaffRights(person.id, caller.credential, transaction));
 }
 
 /**
@@ -77,16 +80,15 @@ export async function makesKeysWithoutStaffRights(
  * @throws ServiceError admin_required
  */
 export async function requireStaff(caller: Caller, permission: StaffPermission): Promise<StaffRole> {
-  const account = await Account.query()
-    .findById(caller.accountId)
-    .select('id', 'email', 'staff_since', 'deletion_requested_at');
-  if (account === undefined || !(await isStaff(account, caller)))
+  const account = await Account.query().findById(caller.accountId).select('email', 'deletion_requested_at');
+  if (account === undefined || !(await isStaff(caller)))
     throw new ServiceError('admin_required', 'Staff access is required. Sign in with a staff account.');
   if (account.deletion_requested_at !== null)
     throw new ServiceError(
       'admin_required',
       'Your account is being deleted. Undo the deletion on the account page first.',
     );
+  // An account has the address of its owner.
   const role = getStaffRole(account.email) as StaffRole;
   if (hasPermission(role, permission)) return role;
   const allowed = STAFF_PERMISSIONS[permission].join(', ');

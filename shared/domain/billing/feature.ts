@@ -33,6 +33,7 @@ export const BILLING: DomainFeature = {
       'created_at',
     ]),
     listTable('topups', 'uuid', [
+      'member_number',
       'uuid',
       'kind',
       'status',

@@ -8,6 +8,7 @@ import { OPEN_TOPUPS_MAX } from '../../spec/limits.ts';
 import { topupCredits } from '../../spec/topupCredits.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
 import { nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
@@ -24,10 +25,17 @@ import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
  * @throws ServiceError subscription_required
  * @throws ServiceError rate_limited while too many top-ups of the account wait for payment.
  */
-export async function startTopupCheckout(accountId: number, amountCents: number, uuid: string): Promise<CheckoutUrl> {
+export async function startTopupCheckout(
+  { accountId, member }: Caller,
+  amountCents: number,
+  uuid: string,
+): Promise<CheckoutUrl> {
   // Locked, so that concurrent requests are counted one after the other.
   const { account, topup } = await withAccountLock(accountId, async (transaction, locked) => {
-    const created = await createTopup(locked, 'manual', amountCents, uuid, { transaction });
+    const created = await createTopup(locked, 'manual', amountCents, uuid, {
+      transaction,
+      memberNumber: member?.number,
+    });
     await assertOpenTopupLimit(transaction, created);
     return { account: locked, topup: created };
   });
@@ -81,8 +89,8 @@ const SYNC_GRACE_MS = MINUTE_MS;
 
 /**
  * Records a top-up before its payment is requested.
- * @param options the transaction that it is part of, the time that the transaction uses, and the credits that a create
- *   needs.
+ * @param options the transaction that it is part of, the time that the transaction uses, the credits that a create needs,
+ *   and the member who buys it.
  * @throws ServiceError subscription_required
  */
 export async function createTopup(
@@ -90,9 +98,14 @@ export async function createTopup(
   kind: Topup['kind'],
   amountCents: number,
   uuid: string,
-  options: { transaction: Transaction; at?: Date; neededCredits?: number | null },
+  options: {
+    transaction: Transaction;
+    at?: Date;
+    neededCredits?: number | null;
+    memberNumber?: number | undefined;
+  },
 ): Promise<Topup> {
-  const { transaction, at: createdAt = now(), neededCredits = null } = options;
+  const { transaction, at: createdAt = now(), neededCredits = null, memberNumber = null } = options;
   const plan = getActivePlan(account, createdAt);
   if (plan === null)
     throw buildSubscriptionRequiredError(account, 'Credits are sold with a subscription: choose a plan first.');
@@ -101,6 +114,7 @@ export async function createTopup(
     .insert({
       uuid,
       account_id: account.id,
+      member_number: memberNumber,
       kind,
       status: 'pending',
       amount_cents: amountCents,

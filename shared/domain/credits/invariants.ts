@@ -147,7 +147,8 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
         FROM (SELECT account_id, 'ledger' AS source FROM ledger_entries UNION SELECT account_id, 'generations' FROM generations
                UNION SELECT account_id, 'deletions' FROM generation_deletion_counts
                UNION SELECT account_id, 'days' FROM usage_days UNION SELECT account_id, 'totals' FROM usage_totals
-               UNION SELECT account_id, 'keys' FROM usage_keys) owned
+               UNION SELECT account_id, 'keys' FROM usage_keys
+               UNION SELECT account_id, 'members' FROM usage_members) owned
         LEFT JOIN accounts a ON a.id = owned.account_id
        WHERE a.id IS NULL`,
   },

@@ -1,4 +1,5 @@
 import type { RemovedIdentity } from '../signIn/identityUndo.ts';
+import type { AssignableRole } from '../../spec/roles.ts';
 import type { EmailKind } from '../../spec/events.ts';
 
 /** Facts of each kind of message: the details of the event that causes it. Times are ISO 8601. Never a secret. */
@@ -31,6 +32,15 @@ export interface EmailParams {
   new_sign_in: { provider: string; network: string; user_agent: string };
   /** `identity.removed`, with what its undo restores. */
   identity_removed: RemovedIdentity & { network: string; user_agent: string };
+  /** `member.invited`, with the addresses of who invites and of the owner of the account. */
+  member_invited: {
+    inviter: string;
+    account: string;
+    role: AssignableRole;
+    expires_at: string;
+    invitation: string;
+    sent_count: number;
+  };
 }
 
 /** A message with the facts of its kind. */

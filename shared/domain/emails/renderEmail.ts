@@ -7,11 +7,12 @@ import type { EmailKind } from '../../spec/events.ts';
 import { findLanguage, type Language } from '../../spec/languages.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Email } from '../../tables/Email.ts';
+import { buildInvitationUrl } from '../members/invitationUrl.ts';
 import { buildIdentityUndoUrl } from '../signIn/identityUndo.ts';
 import type { EmailContent } from './emailParams.ts';
 import { type Layout, renderHtml } from './renderHtml.tsx';
 import { isSwitchable, NOTIFICATIONS_PATH } from './settings.ts';
-import type { MessageText, TextFormats } from './texts/emailTexts.ts';
+import type { EmailTexts, MessageText, TextFormats } from './texts/emailTexts.ts';
 import { EMAIL_TEXTS } from './texts/index.ts';
 import { buildUnsubscribeUrl } from './unsubscribe.ts';
 
@@ -19,8 +20,8 @@ import { buildUnsubscribeUrl } from './unsubscribe.ts';
 export type AddressedEmail = Email &
   Pick<Account, 'first_name' | 'language' | 'erased_at' | 'email_settings'> & { account_uuid: string; address: string };
 
-/** Page that each kind of message links to. The undo of a removed sign-in method has an address of its own. */
-const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed'>, string> = {
+/** Page that each kind of message links to. An undo of a removed sign-in method and an invitation have addresses of their own. */
+const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed' | 'member_invited'>, string> = {
   welcome: '/account/',
   plan_active: '/account/',
   credits_low: '/account/billing/',
@@ -45,9 +46,10 @@ export function renderEmail(email: AddressedEmail): MailMessage {
   const texts = EMAIL_TEXTS[language];
   const content = { kind, params } as unknown as EmailContent;
   const message = writeMessage(content, language, email.created_at);
-  const unsubscribeUrl = isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, kind }) : null;
+  const unsubscribeUrl =
+    kind !== 'member_invited' && isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, kind }) : null;
   const links = [
-    [texts.settings, config.BASE_URL + NOTIFICATIONS_PATH],
+    ...(kind === 'member_invited' ? [] : [[texts.settings, config.BASE_URL + NOTIFICATIONS_PATH]]),
     ...(unsubscribeUrl === null ? [] : [[texts.unsubscribe, unsubscribeUrl]]),
     ...(config.SUPPORT_EMAIL === undefined ? [] : [[texts.support, `mailto:${config.SUPPORT_EMAIL}`]]),
   ] as [label: string, address: string][];
@@ -56,7 +58,7 @@ export function renderEmail(email: AddressedEmail): MailMessage {
     subject: toLine(message.subject),
     paragraphs: [texts.greeting(email.first_name), ...message.paragraphs].map(toLine),
     action: [message.action, buildActionUrl(content)],
-    reason: unsubscribeUrl === null ? texts.securityReason(config.BRAND_NAME) : texts.reason(config.BRAND_NAME),
+    reason: writeReason(kind, texts),
     links,
   };
   return {
@@ -69,8 +71,15 @@ export function renderEmail(email: AddressedEmail): MailMessage {
   };
 }
 
+function writeReason(kind: EmailKind, texts: EmailTexts): string {
+  if (kind === 'member_invited') return texts.invitationReason(config.BRAND_NAME);
+  return isSwitchable(kind) ? texts.reason(config.BRAND_NAME) : texts.securityReason(config.BRAND_NAME);
+}
+
 function buildActionUrl({ kind, params }: EmailContent): string {
-  return kind === 'identity_removed' ? buildIdentityUndoUrl(params) : config.BASE_URL + ACTION_PATHS[kind];
+  if (kind === 'identity_removed') return buildIdentityUndoUrl(params);
+  if (kind === 'member_invited') return buildInvitationUrl({ uuid: params.invitation, sent_count: params.sent_count });
+  return config.BASE_URL + ACTION_PATHS[kind];
 }
 
 function writeMessage(content: EmailContent, language: Language, createdAt: Date): MessageText {

@@ -17,7 +17,9 @@ const SEND_WINDOW_MS = 3 * DAY_MS;
 
 const FIND_EMAIL = prepared(
   'find_email',
-  `SELECT e.*, a.uuid AS account_uuid, a.email AS address, a.first_name, a.language, a.erased_at, a.email_settings
+  `SELECT e.*, a.uuid AS account_uuid, coalesce(e.params ->> 'recipient_email', a.email) AS address,
+          coalesce(e.params ->> 'recipient_name', a.first_name) AS first_name,
+          coalesce(e.params ->> 'recipient_language', a.language) AS language, a.erased_at, a.email_settings
      FROM emails e JOIN accounts a ON a.id = e.account_id WHERE e.id = :id AND e.status = 'pending'`,
 );
 

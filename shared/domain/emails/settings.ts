@@ -1,5 +1,5 @@
 import { ServiceError } from '../../spec/errors.ts';
-import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
+import { EMAIL_KINDS, type EmailKind, type OwnerEmailKind, UNCONDITIONAL_EMAIL_KINDS } from '../../spec/events.ts';
 import { Account } from '../../tables/Account.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -11,7 +11,7 @@ export const NOTIFICATIONS_PATH = '/account/notifications/';
 /** Messages that the owner of an account receives. */
 export interface NotificationSettings {
   /** Each kind of message, and whether it is sent. Those about security always are. */
-  email: Record<EmailKind, boolean>;
+  email: Record<OwnerEmailKind, boolean>;
   /** Balance below which credits are low; null: a tenth of the credits granted for the month. */
   creditsLowThreshold: number | null;
   /** The threshold that applies at present. */
@@ -19,13 +19,13 @@ export interface NotificationSettings {
 }
 
 export interface NotificationSettingsPatch {
-  email?: Partial<Record<EmailKind, boolean>>;
+  email?: Partial<Record<OwnerEmailKind, boolean>>;
   creditsLowThreshold?: number | null;
 }
 
-/** Returns whether the owner can switch messages of a kind off: all but those about security. */
+/** Returns whether the owner can switch messages of a kind off: all but those about security, and invitations. */
 export function isSwitchable(kind: EmailKind): boolean {
-  return !SECURITY_EMAIL_KINDS.includes(kind);
+  return !UNCONDITIONAL_EMAIL_KINDS.includes(kind);
 }
 
 /** Returns whether messages of a kind are sent to an account. */

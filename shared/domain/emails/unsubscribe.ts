@@ -3,7 +3,7 @@ import { config } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getServerSecret } from '../../lib/serverSecret.ts';
 import { UUID_PATTERN } from '../../lib/uuid.ts';
-import { EMAIL_KINDS, type EmailKind } from '../../spec/events.ts';
+import { EMAIL_KINDS, type OwnerEmailKind } from '../../spec/events.ts';
 import { isSwitchable } from './settings.ts';
 
 /**
@@ -16,7 +16,7 @@ const TOKEN = new RegExp(`^(?<accountUuid>${UUID_PATTERN})\\.(?<name>[a-z_]+)\\.
 /** Messages of one kind to one account. */
 export interface EmailSubscription {
   accountUuid: string;
-  kind: EmailKind;
+  kind: OwnerEmailKind;
 }
 
 /** Builds the address that switches messages of a kind off. */

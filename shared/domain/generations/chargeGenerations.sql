@@ -64,14 +64,14 @@ BEGIN
                                       THEN d.created_at ELSE a.credits_low_since END
         FROM decided d
        WHERE a.id = d.account_id AND d.outcome = 'accepted' AND d.uuid <> ALL (v_charged)
-      RETURNING a.balance, a.generation_count, a.ledger_count, a.webhook_count, d.*
+      RETURNING a.balance, a.generation_count, a.ledger_count, a.webhook_count, a.spending_limit_count, d.*
     ), generation AS (
       INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                               created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url,
-                               metadata, catalog_id, upstream_order, is_test, oauth_client_id)
+                               created_at, deadline_at, next_attempt_at, idempotency_key, member_number, api_key_number,
+                               webhook_url, metadata, catalog_id, upstream_order, is_test, oauth_client_id)
       SELECT uuid, account_id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-             p_due_at, idempotency_key, api_key_number, webhook_url, metadata, catalog_id, upstream_order, is_test,
-             oauth_client_id
+             p_due_at, idempotency_key, member_number, api_key_number, webhook_url, metadata, catalog_id,
+             upstream_order, is_test, oauth_client_id
         FROM charged
     ), input AS (
       INSERT INTO generation_inputs (generation_uuid, account_id, role, position, upload_uuid)
@@ -98,14 +98,27 @@ BEGIN
       SELECT account_id, api_key_number, credits, 1 FROM charged WHERE api_key_number IS NOT NULL
       ON CONFLICT (account_id, key_number)
       DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
+    ), member_usage AS (
+      INSERT INTO usage_members AS u (account_id, member_number, credits, generations)
+      SELECT account_id, member_number, credits, 1 FROM charged WHERE has_members AND member_number IS NOT NULL
+      ON CONFLICT (account_id, member_number)
+      DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
     ), spent AS (
       UPDATE spending_limits l
-         SET used = c.window_used + c.credits,
-             window_start = c.window_start,
+         SET used = CASE WHEN d.starts THEN 0 ELSE l.used END + d.credits,
+             window_start = d.start,
              generation_count_at_window_start =
-               CASE WHEN c.starts_window THEN c.generation_count - 1 ELSE l.generation_count_at_window_start END
-        FROM charged c
-       WHERE l.account_id = c.account_id AND l.number = c.limit_number
+               CASE WHEN d.starts THEN d.generation_count - 1 ELSE l.generation_count_at_window_start END
+        FROM (SELECT p.account_id, p.number, w.start, p.window_start IS DISTINCT FROM w.start AS starts, c.credits,
+                     c.generation_count
+                FROM charged c
+                JOIN spending_limits p
+                  ON p.account_id = ANY (v_accounts) AND p.account_id = c.account_id AND p.credits IS NOT NULL
+                 AND (p.key_number = c.api_key_number OR p.client_id = c.oauth_client_id
+                      OR p.member_number = c.member_number)
+               CROSS JOIN LATERAL (SELECT spending_window(p.period, p.window_start, c.created_at)) AS w (start)
+               WHERE c.spending_limit_count > 0) d
+       WHERE l.account_id = d.account_id AND l.number = d.number
     ), event AS (
       INSERT INTO outbox_events (account_id, type, subject, details, created_at)
       SELECT account_id, 'credits.low', cast(uuid AS text),

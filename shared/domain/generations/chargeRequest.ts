@@ -20,6 +20,7 @@ export interface CreateInput {
 /** Account and credential of a request, in the form of the functions that decide about it. */
 interface ChargeCredential {
   account_id: number;
+  member_number?: number;
   /** Hash of the API key in hexadecimal digits, and the address of the client, by which a key may be restricted. */
   key_hash?: string;
   address?: string;
@@ -29,18 +30,19 @@ interface ChargeCredential {
   oauth_client_id?: string;
 }
 
-export function describeCredential({ accountId: account_id, credential }: Caller): ChargeCredential {
+export function describeCredential({ accountId, credential, member }: Caller): ChargeCredential {
+  const made = { account_id: accountId, ...(member === undefined ? {} : { member_number: member.number }) };
   switch (credential.kind) {
     case 'key': {
       const address = parseClientAddress(credential.address)?.toString();
-      return { account_id, key_hash: credential.hash.toString('hex'), ...(address === undefined ? {} : { address }) };
+      return { ...made, key_hash: credential.hash.toString('hex'), ...(address === undefined ? {} : { address }) };
     }
     case 'session':
-      return { account_id, session_hash: credential.hash.toString('hex') };
+      return { ...made, session_hash: credential.hash.toString('hex') };
     case 'token':
-      return { account_id, grant_uuid: credential.grantUuid, oauth_client_id: credential.clientId };
+      return { ...made, grant_uuid: credential.grantUuid, oauth_client_id: credential.clientId };
     case 'service':
-      return { account_id };
+      return made;
   }
 }
 
@@ -77,6 +79,8 @@ export type ChargeOutcome =
   | 'account_suspended'
   /** The key was restricted meanwhile. */
   | 'insufficient_scope'
+  /** The member got a role meanwhile that may not create generations. */
+  | 'role_changed'
   /** An image was deleted after it was prepared. */
   | 'input_unavailable'
   | 'subscription_required'

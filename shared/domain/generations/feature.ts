@@ -17,6 +17,7 @@ const EXPORTED_COLUMNS = [
   'number',
   'plan_credits_charged',
   'idempotency_key',
+  'member_number',
   'api_key_number',
   'oauth_client_id',
   'webhook_url',

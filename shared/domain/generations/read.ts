@@ -54,6 +54,7 @@ const READ = prepared(
             WITH ORDINALITY AS wanted (uuid, account_id, key_hash, grant_uuid, ordinal)
      LEFT JOIN api_keys k
        ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id AND ${IS_OWNED_KEY}
+     LEFT JOIN members m ON m.account_id = k.account_id AND m.number = k.member_number
      JOIN accounts a ON a.id = coalesce(k.account_id, wanted.account_id)
      LEFT JOIN generations g
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,

@@ -13,7 +13,7 @@ import { buildRejectionError } from './rejections.ts';
 import { DECIDE_CREATES } from './chargeFunctions.ts';
 import { type CreateInput, describeCredential, type Rejection, priceRequest } from './chargeRequest.ts';
 
-const CREDENTIAL_REJECTIONS = ['invalid_api_key', 'account_suspended', 'insufficient_scope'] as const;
+const CREDENTIAL_REJECTIONS = ['invalid_api_key', 'account_suspended', 'role_changed', 'insufficient_scope'] as const;
 type CredentialRejection = (typeof CREDENTIAL_REJECTIONS)[number];
 /** A rejection that is not about the caller's credentials. */
 export type RequestRejection = Exclude<Rejection, CredentialRejection>;

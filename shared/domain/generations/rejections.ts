@@ -1,7 +1,7 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError, verifyApiKey } from '../accounts/credentials.ts';
-import { keyChangedError } from '../accounts/lockedCredentials.ts';
+import { keyChangedError, roleChangedError } from '../accounts/lockedCredentials.ts';
 import { type Caller, requireAccess, requireAllowedAddress, requireAllowedModel } from '../accounts/caller.ts';
 import { buildSubscriptionRequiredError } from '../credits/entitlement.ts';
 import { buildReachedLimitError, type LimitOwner } from '../spendingLimits/reachedLimitError.ts';
@@ -16,6 +16,7 @@ export async function buildRejectionError(
   caller: Caller,
 ): Promise<ServiceError> {
   if (rejection === 'invalid_api_key') return invalidCredentialError(caller);
+  if (rejection === 'role_changed') return roleChangedError();
   if (rejection === 'insufficient_scope') return buildScopeError(request, caller);
   if (rejection === 'subscription_required') {
     const account = await Account.query().findById(caller.accountId).throwIfNotFound();
@@ -37,16 +38,20 @@ async function buildScopeError({ model }: { model: string }, { credential }: Cal
   return keyChangedError('insufficient_scope', 'was changed');
 }
 
-function getLimitOwner({ accountId, credential }: Caller): LimitOwner {
+function getLimitOwner({ accountId, credential, member }: Caller): LimitOwner {
   return {
     accountId,
     keyHash: credential.kind === 'key' ? credential.hash : null,
     clientId: credential.kind === 'token' ? credential.clientId : null,
+    memberNumber: member?.number ?? null,
   };
 }
 
 const REJECTION_DETAILS: Record<
-  Exclude<Rejection, 'invalid_api_key' | 'insufficient_scope' | 'subscription_required' | 'spending_limit_reached'>,
+  Exclude<
+    Rejection,
+    'invalid_api_key' | 'role_changed' | 'insufficient_scope' | 'subscription_required' | 'spending_limit_reached'
+  >,
   (request: { model: string; credits: number }) => string
 > = {
   account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,

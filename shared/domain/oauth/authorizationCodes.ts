@@ -47,13 +47,13 @@ const ISSUE_CODE = prepared(
      RETURNING client_id, name, owner.id AS account_id
    ), logged AS (
      ${INSERT_SECURITY_EVENTS}
-     SELECT account_id, 'application_connected', cast(:network AS text), cast(:userAgent AS text),
+     SELECT account_id, cast(:memberNumber AS integer), 'application_connected', cast(:network AS text), cast(:userAgent AS text),
             jsonb_build_object('application', name, 'scopes', array_to_string(cast(:scopes AS text[]), ' ')),
             cast(:now AS timestamptz)
        FROM client
    ), granted AS (
-     INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, redirect_uri, created_at)
-     SELECT :uuid, :accountId, client_id, :scopes, :resource, :redirectUri, :now FROM client
+     INSERT INTO oauth_grants (uuid, account_id, member_number, client_id, scopes, resource, redirect_uri, created_at)
+     SELECT :uuid, :accountId, cast(:memberNumber AS integer), client_id, :scopes, :resource, :redirectUri, :now FROM client
      RETURNING uuid
    ), event AS (
      INSERT INTO outbox_events (account_id, type, subject, details, created_at)

@@ -11,6 +11,7 @@ import { RETIRED_KEY_PUBLISH_MS } from './signingKeys.ts';
 
 const GRANTS = listTable('oauth_grants', 'uuid', [
   'uuid',
+  'member_number',
   'client_id',
   'scopes',
   'resource',

@@ -8,6 +8,7 @@ import { sha256 } from '../../lib/secrets.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS, REFRESH_GRACE_SECONDS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
+import type { Caller, CallerMember } from '../accounts/caller.ts';
 import { accountSuspendedError } from '../accounts/credentials.ts';
 import {
   INSERT_SECURITY_EVENTS,
@@ -98,7 +99,7 @@ export async function listConnectedApplications(accountId: number): Promise<Conn
 export const LOG_REVOKED_GRANTS = `
    logged AS (
      ${INSERT_SECURITY_EVENTS}
-     SELECT r.account_id, 'application_disconnected', cast(:network AS text), cast(:userAgent AS text),
+     SELECT r.account_id, cast(:memberNumber AS integer), 'application_disconnected', cast(:network AS text), cast(:userAgent AS text),
             jsonb_build_object('application', c.name, 'reason', cast(:reason AS text)), cast(:now AS timestamptz)
        FROM (SELECT DISTINCT account_id, client_id FROM revoked) r JOIN oauth_clients c ON c.client_id = r.client_id
    )`;
@@ -131,12 +132,16 @@ export async function disconnectApplication(
 }
 
 /**
- * Revokes the grants of an account that were created from a time on.
+ * Revokes the grants of an account, or of one of its members, that were created from a time on.
  * @returns the number of revoked grants.
  */
-export async function revokeAccountGrants(accountId: number, transaction: Knex, since: Date): Promise<number> {
+export async function revokeGrants(
+  granted: { account_id: number; member_number?: number },
+  transaction: Knex,
+  since: Date,
+): Promise<number> {
   return OAuthGrant.query(transaction)
-    .where({ account_id: accountId })
+    .where(granted)
     .whereNull('revoked_at')
     .where('created_at', '>=', since)
     .patch({ revoked_at: now() });
@@ -171,12 +176,13 @@ export async function revokeGrant(
 
 const FIND_ACTIVE_GRANTS = prepared(
   'find_live_grants',
-  `SELECT g.uuid, g.account_id, a.suspended_at IS NOT NULL AS is_suspended
+  `SELECT g.uuid, g.account_id, m.number, m.role, a.suspended_at IS NOT NULL AS is_suspended
      FROM oauth_grants g JOIN accounts a ON a.id = g.account_id
+     JOIN members m ON m.account_id = g.account_id AND m.number = g.member_number
     WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.revoked_at IS NULL`,
 );
 
-interface ActiveGrantRow {
+interface ActiveGrantRow extends CallerMember {
   uuid: string;
   account_id: number;
   is_suspended: boolean;
@@ -194,13 +200,18 @@ const findActiveGrant = createBatcher<string, ActiveGrantRow | undefined>({
 });
 
 /**
- * Finds the account of an active grant. Not cached, so that a revocation is effective immediately.
+ * Finds the account of an active grant and the member who approved it. Not cached, so that a revocation is effective
+ * immediately.
  * @throws ServiceError account_suspended
  */
-export async function findGrantAccount(uuid: string): Promise<number | undefined> {
+export async function findGrantOwner(
+  uuid: string,
+): Promise<Required<Pick<Caller, 'accountId' | 'member'>> | undefined> {
   const grant = await findActiveGrant(uuid);
-  if (grant?.is_suspended === true) throw accountSuspendedError();
-  return grant?.account_id;
+  if (grant === undefined) return undefined;
+  if (grant.is_suspended) throw accountSuspendedError();
+  const { account_id: accountId, number, role } = grant;
+  return { accountId, member: { number, role } };
 }
 
 /** Records the last use of grants, at most once in 60 seconds for each grant across all processes. */

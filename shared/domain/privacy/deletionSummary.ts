@@ -1,6 +1,7 @@
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
+import { Member } from '../../tables/Member.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { canReceivePayouts } from '../affiliates/payouts.ts';
 import { getAccount } from '../accounts/accounts.ts';
@@ -11,6 +12,8 @@ export interface DeletionSummary {
   balance: number;
   inFlight: number;
   activeKeys: number;
+  /** Members besides the owner. */
+  otherMembers: number;
   /** Name of the plan of the current subscription, and the end of its paid time. */
   subscription: { plan: string; until: Date } | null;
   /** Commissions that were not paid out; null without any. */
@@ -19,8 +22,9 @@ export interface DeletionSummary {
 
 /** Collects what the deletion of an account affects, for the page that asks for a confirmation. */
 export async function summarizeDeletion(accountId: number): Promise<DeletionSummary> {
-  const [account, subscription, affiliate] = await Promise.all([
+  const [account, members, subscription, affiliate] = await Promise.all([
     getAccount(accountId),
+    Member.query().where({ account_id: accountId }).whereNull('removed_at').resultSize(),
     Subscription.query().modify('live').findOne({ account_id: accountId }),
     Affiliate.query().findById(accountId),
   ]);
@@ -29,6 +33,7 @@ export async function summarizeDeletion(accountId: number): Promise<DeletionSumm
     balance: account.balance,
     inFlight: account.in_flight,
     activeKeys: account.active_key_count,
+    otherMembers: members - 1,
     subscription:
       subscription === undefined
         ? null

@@ -44,7 +44,6 @@ export async function eraseAccount(accountId: number, actor?: Actor): Promise<Er
       language: 'en',
       use_case: '',
       social_provider: 'erased',
-      staff_since: null,
       auto_topup_enabled: false,
       deletion_requested_at: locked.deletion_requested_at,
       erased_at: locked.erased_at ?? now(),

@@ -46,6 +46,7 @@ const ACCOUNT_COLUMNS = [
   'generation_count',
   'generations_deleted',
   'ledger_count',
+  'member_count',
   'key_count',
   'active_key_count',
   'spending_limit_count',

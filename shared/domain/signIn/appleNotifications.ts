@@ -9,9 +9,9 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
-import { lockAccount } from '../credits/ledger.ts';
-import { removeIdentity } from './identities.ts';
-import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { lockPerson } from '../accounts/people.ts';
+import { recordPersonEvent, removeIdentity } from './identities.ts';
+import { SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 
 /**
  * Applies a notification of Apple about one of its users. Applying it again changes nothing. It never changes credits,
@@ -33,9 +33,9 @@ export async function receiveAppleNotification(token: string): Promise<void> {
   const identity = await Identity.query().findById(['apple', getIssuer('apple'), subject]);
   // A repeated notification does not concern an identity that was linked again since.
   if (identity === undefined || identity.created_at > at) return;
-  const { account_id: accountId, uuid } = identity;
-  if (isDeletion) await removeIdentity(accountId, uuid, { currentToken: null }).catch(ignoreRemoved);
-  else await endSessions(accountId, uuid, at);
+  const { person_id: personId, uuid } = identity;
+  if (isDeletion) await removeIdentity(personId, uuid, { currentToken: null }).catch(ignoreRemoved);
+  else await endSessions(personId, uuid, at);
 }
 
 async function readNotification(token: string): Promise<IdentityNotification> {
@@ -63,20 +63,12 @@ function ignoreRemoved(error: unknown): void {
 }
 
 /** Ends the sessions that an identity has opened until a time, so that a repeated notification ends no later ones. */
-async function endSessions(accountId: number, identityUuid: string, until: Date): Promise<void> {
+async function endSessions(personId: number, identityUuid: string, until: Date): Promise<void> {
   await Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
+    const locked = await lockPerson(transaction, personId);
     const opened = Session.query(transaction).where({ identity_uuid: identityUuid }).where('created_at', '<=', until);
     const sessions = await opened.delete();
-    if (sessions > 0) {
-      const details = { sessions, provider: 'apple' };
-      await recordSecurityEvent(transaction, {
-        accountId,
-        event: 'session_ended',
-        origin: SERVICE_ORIGIN,
-        details,
-        subject: details,
-      });
-    }
+    if (sessions > 0)
+      await recordPersonEvent(transaction, locked, 'session_ended', SERVICE_ORIGIN, { sessions, provider: 'apple' });
   });
 }

@@ -1,14 +1,32 @@
-import { Identity } from '../../tables/Identity.ts';
+import { now } from '../../lib/clock.ts';
+import { db } from '../../lib/database/pool.ts';
+import { Member } from '../../tables/Member.ts';
 import { Session } from '../../tables/Session.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
-import { listTable } from '../exportList.ts';
+import { type ExportList, qualifyColumns, selectNext } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
+import { erasePersonWithoutAccount } from './erasePerson.ts';
 import { revokeAccess } from './revokeAccess.ts';
+
+/** Lists a table of the owner of an account, who may be a member of others. */
+function listOfOwner(table: string, columns: readonly string[]): ExportList {
+  return {
+    name: table,
+    select: (accountId, after) =>
+      selectNext(
+        db(table)
+          .select(qualifyColumns(table, columns))
+          .where('person_id', db('members').select('person_id').where({ account_id: accountId, role: 'owner' })),
+        `${table}.uuid`,
+        after,
+      ),
+  };
+}
 
 export const SIGN_IN: DomainFeature = {
   exportLists: [
-    listTable('identities', 'uuid', ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at']),
-    listTable('sessions', 'uuid', ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at']),
+    listOfOwner('identities', ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at']),
+    listOfOwner('sessions', ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at']),
   ],
   erasure: {
     inTransaction: async (transaction, { id: accountId }) => {
@@ -17,9 +35,13 @@ export const SIGN_IN: DomainFeature = {
         .whereIn('linking_session_hash', sessions.select('token_hash'))
         .orWhere({ referral_signed_in_account_id: accountId })
         .delete();
-      await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
       await revokeAccess(transaction, accountId);
-      await Identity.query(transaction).delete().where({ account_id: accountId });
+      const removed = await Member.query(transaction)
+        .where({ account_id: accountId })
+        .whereNull('removed_at')
+        .patch({ removed_at: now() })
+        .returning('person_id');
+      for (const { person_id: personId } of removed) await erasePersonWithoutAccount(transaction, personId);
     },
   },
   retention: [

@@ -17,35 +17,40 @@ import type { Language } from '../../spec/languages.ts';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
+import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
-import { revokeAccessAndWebhooks } from './revokeAccess.ts';
-import { getAccount } from '../accounts/accounts.ts';
-import { findOrCreateAccountByEmail } from './findOrCreateAccount.ts';
+import { revokePersonAccess } from './revokeAccess.ts';
+import { type LockedPerson, lockPerson, patchPerson } from '../accounts/people.ts';
+import { erasedError, findOrCreatePersonByEmail } from './findOrCreatePerson.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { lockAccount } from '../credits/ledger.ts';
 import { recordIdentityRemoval } from './identityUndo.ts';
-import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import {
+  recordSecurityEvent,
+  type RequestOrigin,
+  type SecurityEventName,
+  SERVICE_ORIGIN,
+} from '../accounts/securityEvents.ts';
 import { findActiveSession } from './sessions.ts';
 import { grantStaffRights } from '../accounts/staffRights.ts';
 
 /**
  * Outcome of a sign-in with an identity.
  * - `unverified`: the provider has not verified the address.
- * - `taken`: the account of the address is linked to another identity of the same provider.
- * - `other_provider`: the account of the address is linked to other providers (`linked`), not to this one.
+ * - `taken`: the person of the address is linked to another identity of the same provider.
+ * - `other_provider`: the person of the address is linked to other providers (`linked`), not to this one.
  */
 export type IdentitySignInResult =
-  | { problem: null; account: Account; identityUuid: string }
+  | { problem: null; person: Person; identityUuid: string }
   | { problem: 'unverified' | 'taken' }
   | { problem: 'other_provider'; linked: ProviderName[] };
 
 /**
- * Signs in to the account that the identity is linked to, even if its address has changed. An unknown identity creates
- * an account for its verified address, or signs in to one without identities. It never opens an account with another
- * identity, because an address can be reassigned to another person.
+ * Finds the person that the identity is linked to, even if its address has changed. An unknown identity creates a person
+ * with an account for its verified address, or is linked to one without identities. It never becomes a person with another
+ * identity, because an address can be reassigned.
  * @param referralClick referral link that the browser followed, if any.
- * @param language that of a new account.
+ * @param language that of a new person.
  */
 export async function signInWithIdentity(
   provider: ProviderName,
@@ -54,20 +59,20 @@ export async function signInWithIdentity(
   origin: RequestOrigin = SERVICE_ORIGIN,
   language: Language = 'en',
 ): Promise<IdentitySignInResult> {
-  const find = () => findOrCreateAccountByIdentity(provider, identity, referralClick, origin, language);
+  const find = () => findOrCreatePersonByIdentity(provider, identity, referralClick, origin, language);
   const found =
     (await find().catch((error: unknown) => {
-      // The same identity was linked to another account concurrently, so the second attempt finds it.
+      // The same identity was linked to another person concurrently, so the second attempt finds it.
       if (isDuplicate(error)) return null;
       throw error;
     })) ?? (await find());
-  if (found === null) throw new ServiceError('not_found', 'Not found. The account was deleted: sign in again.');
-  if (found.problem === null) await grantStaffRights(found.account);
+  if (found === null) throw erasedError();
+  if (found.problem === null) await grantStaffRights(found.person);
   return found;
 }
 
-/** @returns null if the account of the address was erased since it was found: the next attempt creates another. */
-async function findOrCreateAccountByIdentity(
+/** @returns null if the person of the address was erased since it was found: the next attempt creates another. */
+async function findOrCreatePersonByIdentity(
   provider: ProviderName,
   { subject, email, isEmailVerified, firstName }: ProviderIdentity,
   referralClick: ReferralClick | null,
@@ -77,73 +82,85 @@ async function findOrCreateAccountByIdentity(
   const issuer = getIssuer(provider);
   const known = await Identity.query().findById([provider, issuer, subject]);
   if (known !== undefined) {
-    return { problem: null, account: await getAccount(known.account_id), identityUuid: known.uuid };
+    const person = await Person.query().findById(known.person_id).throwIfNotFound();
+    return { problem: null, person, identityUuid: known.uuid };
   }
   if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
   return Account.transaction(async (transaction) => {
-    const { id } = await findOrCreateAccountByEmail(
+    const { id } = await findOrCreatePersonByEmail(
       email,
       provider,
       { firstName: sanitizeFirstName(firstName), language, referralClick },
       transaction,
     );
-    const account = await lockAccount(transaction, id);
-    if (account.erased_at !== null) return null;
-    const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
+    const locked = await lockPerson(transaction, id);
+    const { person } = locked;
+    if (person.erased_at !== null) return null;
+    const linked = await Identity.query(transaction).where({ person_id: id }).orderBy('created_at');
     const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
-    if (same?.subject === subject) return { problem: null, account, identityUuid: same.uuid };
+    if (same?.subject === subject) return { problem: null, person, identityUuid: same.uuid };
     if (linked.length > 0) {
       const problem = same === undefined ? 'other_provider' : 'taken';
-      const details = { provider, problem };
-      await recordSecurityEvent(transaction, {
-        accountId: id,
-        event: 'sign_in_failed',
-        origin,
-        details,
-        subject: details,
-      });
+      await recordPersonEvent(transaction, locked, 'sign_in_failed', origin, { provider, problem });
       if (problem === 'taken') return { problem };
       return { problem, linked: linked.map((other) => other.provider as ProviderName) };
     }
-    const { uuid } = await insertIdentity(transaction, account, provider, subject, email, origin);
-    const signedIn =
-      account.social_provider === DEV_PROVIDER ? await revokeDevAccess(transaction, account, provider) : account;
-    return { problem: null, account: signedIn, identityUuid: uuid };
+    const { uuid } = await insertIdentity(transaction, locked, provider, subject, email, origin);
+    if (person.social_provider === DEV_PROVIDER) await revokeDevAccess(transaction, locked, provider);
+    return { problem: null, person, identityUuid: uuid };
   });
 }
 
-/** Reason why an identity could not be linked to an account. */
+/**
+ * Records a change of how a person signs in, in the security log of the account that the person owns first.
+ * A person who has left all accounts has no log.
+ */
+export async function recordPersonEvent(
+  transaction: Transaction,
+  { members }: LockedPerson,
+  event: SecurityEventName,
+  origin: RequestOrigin,
+  details: Record<string, string | number>,
+  subject: Record<string, string | number> = details,
+): Promise<void> {
+  const member = members.find(({ role }) => role === 'owner') ?? members[0];
+  if (member === undefined) return;
+  const { account_id: accountId, number: memberNumber } = member;
+  await recordSecurityEvent(transaction, { accountId, event, origin: { ...origin, memberNumber }, details, subject });
+}
+
+/** Reason why an identity could not be linked to a person. */
 export type LinkProblem = 'expired' | 'unverified' | 'identity_in_use' | 'provider_linked';
 
 /**
- * Links an identity to the account of a session. The session must be valid, and the account must already have an
+ * Links an identity to the person of a session. The session must be valid, and the person must already have an
  * identity: without one, ownership of the address has not been verified. Linking an identity again changes nothing.
- * @returns the account, or the reason why the identity was not linked.
+ * @returns the reason why the identity was not linked; null if it was.
  */
 export async function linkIdentity(
   provider: ProviderName,
   { subject, email, isEmailVerified }: ProviderIdentity,
   sessionHash: Buffer,
   origin: RequestOrigin = SERVICE_ORIGIN,
-): Promise<{ problem: null; accountId: number } | { problem: LinkProblem }> {
+): Promise<{ problem: LinkProblem | null }> {
   if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
   const issuer = getIssuer(provider);
   try {
     return await Account.transaction(async (transaction) => {
       const session = await findActiveSession(sessionHash, transaction);
       if (session === undefined) return { problem: 'expired' };
-      const account = await lockAccount(transaction, session.account_id);
+      const locked = await lockPerson(transaction, session.person_id);
       // Read again under the lock, because access may have been revoked in the meantime.
       if ((await findActiveSession(sessionHash, transaction)) === undefined) return { problem: 'expired' };
-      const linked = await Identity.query(transaction).where({ account_id: account.id });
+      const linked = await Identity.query(transaction).where({ person_id: locked.person.id });
       if (linked.length === 0) return { problem: 'expired' };
       const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
-      if (same?.subject === subject) return { problem: null, accountId: account.id };
+      if (same?.subject === subject) return { problem: null };
       const known = await Identity.query(transaction).findById([provider, issuer, subject]);
       if (known !== undefined) return { problem: 'identity_in_use' };
       if (same !== undefined) return { problem: 'provider_linked' };
-      await insertIdentity(transaction, account, provider, subject, email, origin);
-      return { problem: null, accountId: account.id };
+      await insertIdentity(transaction, locked, provider, subject, email, origin);
+      return { problem: null };
     });
   } catch (error) {
     if (isDuplicate(error)) return { problem: 'identity_in_use' };
@@ -152,15 +169,15 @@ export async function linkIdentity(
 }
 
 /**
- * Removes an identity from its account and ends the sessions that it opened, except the caller's own. The owner of the
- * account can undo a removal by a session.
+ * Removes an identity from its person and ends the sessions that it opened, except the caller's own. The person can undo a
+ * removal by a session.
  * @param currentToken session cookie of the caller. Null for staff and the provider, who may remove the last identity that
  *   can sign in, and end all sessions of the identity.
  * @returns the removed identity.
- * @throws ServiceError not_found; validation_error for an owner's last identity that can sign in.
+ * @throws ServiceError not_found; validation_error for a person's last identity that can sign in.
  */
 export async function removeIdentity(
-  accountId: number,
+  personId: number,
   uuid: string,
   {
     currentToken,
@@ -169,15 +186,16 @@ export async function removeIdentity(
   }: {
     currentToken: string | null;
     origin?: RequestOrigin;
-    /** Staff who remove it. */
-    actor?: Actor;
+    /** Staff who remove it, and the account on whose page. */
+    actor?: { staff: Actor; account: Account };
   },
 ): Promise<Identity> {
   return Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+    const locked = await lockPerson(transaction, personId);
+    const { person } = locked;
     // Locked before its sessions are deleted: a concurrent sign-in with it fails, instead of opening a session that
     // outlives the identity.
-    const linked = await Identity.query(transaction).where({ account_id: accountId }).orderBy('created_at').forUpdate();
+    const linked = await Identity.query(transaction).where({ person_id: personId }).orderBy('created_at').forUpdate();
     const removed = linked.find((identity) => identity.uuid === uuid);
     if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
     const rest = linked.filter((identity) => identity !== removed);
@@ -189,29 +207,23 @@ export async function removeIdentity(
     }
     const opened = Session.query(transaction).where({ identity_uuid: uuid });
     const sessionHash = currentToken === null ? null : sha256(currentToken);
-    if (sessionHash !== null) await recordIdentityRemoval(transaction, account, removed, sessionHash, origin);
+    if (sessionHash !== null) await recordIdentityRemoval(transaction, locked, removed, sessionHash, origin);
     await (sessionHash === null ? opened : opened.whereNot('token_hash', sessionHash)).delete();
     await Identity.query(transaction).delete().where({ uuid });
-    const details = { provider: removed.provider, linked_at: removed.created_at.toISOString() };
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'identity_removed',
-      origin,
-      details,
-      subject: { provider: removed.provider },
-    });
+    const { provider } = removed;
+    const details = { provider, linked_at: removed.created_at.toISOString() };
+    await recordPersonEvent(transaction, locked, 'identity_removed', origin, details, { provider });
     // Removing the last identity also removes staff rights. The next sign-in with the listed address obtains them.
-    if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });
+    if (rest.length === 0) await person.$query(transaction).patch({ staff_since: null });
     const [oldest] = rest;
-    if (oldest !== undefined && account.social_provider === removed.provider) {
-      await account.$query(transaction).patch({ social_provider: oldest.provider });
-    }
+    if (oldest !== undefined && person.social_provider === provider)
+      await patchPerson(transaction, locked, { social_provider: oldest.provider });
     if (actor !== undefined) {
-      await recordAuditEntry(transaction, actor, {
+      await recordAuditEntry(transaction, actor.staff, {
         action: 'identity.remove',
-        accountId,
-        targetId: account.uuid,
-        before: { provider: removed.provider },
+        accountId: actor.account.id,
+        targetId: actor.account.uuid,
+        before: { provider },
         after: { provider: null },
       });
     }
@@ -227,20 +239,13 @@ export function canSignIn({ provider, issuer }: Identity): boolean {
 
 async function insertIdentity(
   transaction: Transaction,
-  account: Account,
+  locked: LockedPerson,
   provider: ProviderName,
   subject: string,
   email: string,
   origin: RequestOrigin,
 ): Promise<Identity> {
-  const details = { provider };
-  await recordSecurityEvent(transaction, {
-    accountId: account.id,
-    event: 'identity_linked',
-    origin,
-    details,
-    subject: details,
-  });
+  await recordPersonEvent(transaction, locked, 'identity_linked', origin, { provider });
   const [inserted] = await Identity.query(transaction)
     .insert([
       {
@@ -248,7 +253,7 @@ async function insertIdentity(
         provider,
         issuer: getIssuer(provider),
         subject,
-        account_id: account.id,
+        person_id: locked.person.id,
         email: email.toLowerCase(),
         created_at: now(),
       },
@@ -257,18 +262,18 @@ async function insertIdentity(
   return inserted as Identity;
 }
 
-/** Provider name of accounts that were created by local sign-in. */
+/** Provider name of people who were created by local sign-in. */
 export const DEV_PROVIDER = 'dev';
 
 /** Revokes all access from before the first identity: local sign-in does not verify ownership of the address. */
-async function revokeDevAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
-  await revokeAccessAndWebhooks(transaction, account.id);
-  return account.$query(transaction).patchAndFetch({ social_provider: provider });
+async function revokeDevAccess(transaction: Transaction, locked: LockedPerson, provider: ProviderName): Promise<void> {
+  await revokePersonAccess(transaction, locked);
+  await patchPerson(transaction, locked, { social_provider: provider });
 }
 
-/** Lists the identities of an account in the order in which they were linked. */
-export async function listIdentities(accountId: number): Promise<Identity[]> {
-  return Identity.query().where({ account_id: accountId }).orderBy(['created_at', 'provider']);
+/** Lists the identities of a person in the order in which they were linked. */
+export async function listIdentities(personId: number): Promise<Identity[]> {
+  return Identity.query().where({ person_id: personId }).orderBy(['created_at', 'provider']);
 }
 
 function sanitizeFirstName(text: string): string {

@@ -8,15 +8,16 @@ import { ServiceError } from '../../spec/errors.ts';
 import { IDENTITY_UNDO_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
+import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { describeRecipient, type LockedPerson, lockPerson, patchPerson } from '../accounts/people.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { revokeAccessAndWebhooks } from './revokeAccess.ts';
+import { revokePersonAccess } from './revokeAccess.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 
 /** An identity that was removed, with what an undo needs. The message to the owner contains it, encrypted. */
 export type RemovedIdentity = {
-  account_uuid: string;
+  person_uuid: string;
   uuid: string;
   provider: string;
   issuer: string;
@@ -29,10 +30,10 @@ export type RemovedIdentity = {
   undo_until: string;
 };
 
-/** Records the event from which the owner receives the link that undoes a removal. */
+/** Records the event from which the person receives the link that undoes a removal. */
 export async function recordIdentityRemoval(
   transaction: Transaction,
-  account: Account,
+  { person, members }: LockedPerson,
   identity: Identity,
   sessionHash: Buffer,
   origin: RequestOrigin,
@@ -41,7 +42,7 @@ export async function recordIdentityRemoval(
   const { uuid, provider, issuer, subject, email, created_at: createdAt, staff_since: staffSince } = identity;
   const undoUntil = addMilliseconds(now(), IDENTITY_UNDO_DAYS * DAY_MS).toISOString();
   const removed: RemovedIdentity = {
-    account_uuid: account.uuid,
+    person_uuid: person.uuid,
     uuid,
     provider,
     issuer,
@@ -52,12 +53,15 @@ export async function recordIdentityRemoval(
     signed_in_at: (session?.created_at ?? now()).toISOString(),
     undo_until: undoUntil,
   };
+  const member = members.find(({ role }) => role === 'owner') ?? members[0];
+  if (member === undefined) return;
+  const recipient = await describeRecipient(transaction, member);
   await recordEvent(transaction, {
-    accountId: account.id,
+    accountId: member.account_id,
     type: 'identity.removed',
     // An identity can be removed again after it was restored.
     subject: `${uuid} ${undoUntil}`,
-    details: { ...removed, ...describeOrigin(origin) },
+    details: { ...removed, ...describeOrigin(origin), ...recipient },
   });
 }
 
@@ -91,29 +95,28 @@ function decryptToken(token: string): RemovedIdentity | null {
 }
 
 /**
- * Restores a removed identity. Ends all sessions, and what was added since the sign-in that removed it: identities, API
- * keys, applications and webhook endpoints. Restoring it again changes nothing.
- * @returns the account.
- * @throws ServiceError not_found if the account was erased; validation_error if the identity opens another account by now.
+ * Restores a removed identity. Ends all sessions of the person, and what the accounts that it owns got since the sign-in that
+ * removed it: identities, API keys, applications and webhook endpoints. Restoring it again changes nothing.
+ * @throws ServiceError not_found if the person was erased; validation_error if the identity is linked to another by now.
  */
-export async function restoreIdentity(removed: RemovedIdentity, origin: RequestOrigin): Promise<number> {
-  const { account_uuid: accountUuid, provider, issuer, subject, email, uuid } = removed;
+export async function restoreIdentity(removed: RemovedIdentity, origin: RequestOrigin): Promise<void> {
+  const { person_uuid: personUuid, provider, issuer, subject, email, uuid } = removed;
   const since = new Date(removed.signed_in_at);
-  return Account.transaction(async (transaction) => {
-    const { id } = await Account.query(transaction).findOne({ uuid: accountUuid }).select('id').throwIfNotFound();
-    const account = await lockAccount(transaction, id);
-    if (account.erased_at !== null) throw new ServiceError('not_found', 'Not found. The account was deleted.');
+  await Account.transaction(async (transaction) => {
+    const { id } = await Person.query(transaction).findOne({ uuid: personUuid }).select('id').throwIfNotFound();
+    const locked = await lockPerson(transaction, id);
+    if (locked.person.erased_at !== null) throw new ServiceError('not_found', 'Not found. The account was deleted.');
     const known = await Identity.query(transaction).findById([provider, issuer, subject]);
-    if (known?.account_id === id) return id;
+    if (known?.person_id === id) return;
     if (known !== undefined) {
       const detail = 'This sign-in method opens another account by now. Contact support to have it moved.';
       throw new ServiceError('validation_error', detail);
     }
     const identities = await Identity.query(transaction)
-      .where({ account_id: id })
+      .where({ person_id: id })
       .where((added) => void added.where('created_at', '>=', since).orWhere({ provider, issuer }))
       .delete();
-    const ended = await revokeAccessAndWebhooks(transaction, id, since);
+    const ended = await revokePersonAccess(transaction, locked, since);
     const createdAt = new Date(removed.created_at);
     const staffSince = removed.staff_since === null ? null : new Date(removed.staff_since);
     await Identity.query(transaction).insert({
@@ -122,20 +125,19 @@ export async function restoreIdentity(removed: RemovedIdentity, origin: RequestO
       issuer,
       subject,
       email,
-      account_id: id,
+      person_id: id,
       created_at: createdAt,
       staff_since: staffSince,
     });
-    const [oldest] = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at').limit(1);
-    await account.$query(transaction).patch({ social_provider: (oldest as Identity).provider });
-    const details = { provider, identities, ...ended };
-    await recordSecurityEvent(transaction, {
-      accountId: id,
-      event: 'identity_restored',
-      origin,
-      details,
-      subject: { provider },
-    });
-    return id;
+    const [oldest] = await Identity.query(transaction).where({ person_id: id }).orderBy('created_at').limit(1);
+    await patchPerson(transaction, locked, { social_provider: (oldest as Identity).provider });
+    for (const [accountId, { memberNumber, revoked }] of ended)
+      await recordSecurityEvent(transaction, {
+        accountId,
+        event: 'identity_restored',
+        origin: { ...origin, memberNumber },
+        details: { provider, identities, ...revoked },
+        subject: { provider },
+      });
   });
 }

@@ -3,19 +3,17 @@ import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
 import { assertNotDeleting, type ProfileInput } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { getPerson, lockPerson, patchPerson } from '../accounts/people.ts';
 
 /**
- * Saves the profile form, which completes the `profile` step. If the account has an active plan, the `plan` step is
- * complete, too.
+ * Saves the profile form, which completes the `profile` step of the owner. If the account has an active plan, the `plan`
+ * step is complete, too.
  */
-export async function saveProfile(accountId: number, profile: ProfileInput): Promise<Account> {
-  return Account.transaction(async (transaction) => {
-    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
-    if (account.erased_at !== null) return account;
-    assertNotDeleting(account);
-    const next = getActivePlan(account) === null ? 'plan' : 'complete';
-    const isDone = account.onboarding_step === 'complete';
-    return account.$query(transaction).patchAndFetch({ ...profile, ...(isDone ? {} : { onboarding_step: next }) });
+export async function saveProfile(caller: Caller, profile: ProfileInput): Promise<void> {
+  await changeOwnProfile(caller, profile, (account) => {
+    if (account.onboarding_step === 'complete' || caller.member?.role !== 'owner') return account.onboarding_step;
+    return getActivePlan(account) === null ? 'plan' : 'complete';
   });
 }
 
@@ -25,14 +23,11 @@ export async function saveProfile(accountId: number, profile: ProfileInput): Pro
  * @throws ServiceError validation_error for `plan` before `profile`.
  */
 export async function completeOnboardingStep(
-  accountId: number,
+  caller: Caller,
   step: Exclude<OnboardingStep, 'complete'>,
   profile: ProfileInput = {},
-): Promise<Account> {
-  return Account.transaction(async (transaction) => {
-    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
-    if (account.erased_at !== null) return account;
-    assertNotDeleting(account);
+): Promise<void> {
+  await changeOwnProfile(caller, profile, (account) => {
     const position = ONBOARDING_STEPS.indexOf(step);
     const reached = ONBOARDING_STEPS.indexOf(account.onboarding_step);
     if (position > reached) {
@@ -43,7 +38,24 @@ export async function completeOnboardingStep(
     if (step === 'plan' && getActivePlan(account) === null) {
       throw new ServiceError('subscription_required', 'Choose a plan first: this step cannot be skipped.');
     }
-    const next = ONBOARDING_STEPS[Math.max(reached, position + 1)] as OnboardingStep;
-    return account.$query(transaction).patchAndFetch({ ...profile, onboarding_step: next });
+    return ONBOARDING_STEPS[Math.max(reached, position + 1)] as OnboardingStep;
+  });
+}
+
+/** Changes the profile of the person behind a session, and the step of the account. */
+async function changeOwnProfile(
+  caller: Caller,
+  profile: ProfileInput,
+  decideStep: (account: Account) => OnboardingStep,
+): Promise<void> {
+  const { id } = await getPerson(caller);
+  await Account.transaction(async (transaction) => {
+    const locked = await lockPerson(transaction, id);
+    const account = locked.accounts.find((one) => one.id === caller.accountId);
+    if (account === undefined || account.erased_at !== null) return;
+    assertNotDeleting(account);
+    const step = decideStep(account);
+    if (step !== account.onboarding_step) await account.$query(transaction).patch({ onboarding_step: step });
+    if (Object.keys(profile).length > 0) await patchPerson(transaction, locked, profile);
   });
 }

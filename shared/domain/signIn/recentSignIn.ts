@@ -11,9 +11,10 @@ const FIND_RECENT_SIGN_IN = prepared(
   `SELECT s.uuid FROM sessions s LEFT JOIN identities i ON i.uuid = s.identity_uuid
     WHERE s.token_hash = :sessionHash AND s.created_at > :after
       AND (i.uuid IS NULL OR i.created_at <= :linkedBefore
-           OR NOT EXISTS (SELECT FROM identities o WHERE o.account_id = i.account_id AND o.created_at < i.created_at)
-          AND NOT EXISTS (SELECT FROM security_events e
-                           WHERE e.account_id = i.account_id AND e.event = 'identity_removed'
+           OR NOT EXISTS (SELECT FROM identities o WHERE o.person_id = i.person_id AND o.created_at < i.created_at)
+          AND NOT EXISTS (SELECT FROM members m
+                            JOIN security_events e ON e.account_id = m.account_id AND e.member_number = m.number
+                           WHERE m.person_id = i.person_id AND e.event = 'identity_removed'
                              AND e.created_at > :linkedBefore
                              AND cast(e.details ->> 'linked_at' AS timestamptz) < i.created_at))`,
 );

@@ -4,9 +4,10 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
-import { revokeAccountGrants } from '../oauth/grants.ts';
+import { revokeGrants } from '../oauth/grants.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { disableEndpoints } from '../webhooks/endpointState.ts';
+import type { LockedPerson } from '../accounts/people.ts';
 import { findTestAccountId, lockTestAccount } from '../accounts/testAccounts.ts';
 
 /** Number of credentials that were ended. */
@@ -30,19 +31,33 @@ export async function revokeAccess(
     .delete()
     .where({ account_id: accountId })
     .modify((others) => void (keptSession !== null && others.whereNot('token_hash', keptSession)));
+  return { sessions, ...(await revokeCredentials(transaction, accountId, { since })) };
+}
+
+/**
+ * Revokes API keys and OAuth grants of an account whose row the transaction has locked.
+ * @param since those that were created before this time stay valid.
+ * @param memberNumber the member who made them. Undefined: all members.
+ */
+export async function revokeCredentials(
+  transaction: Transaction,
+  accountId: number,
+  { since = new Date(0), memberNumber }: { since?: Date; memberNumber?: number },
+): Promise<Omit<RevokedAccess, 'sessions'>> {
+  const made = { account_id: accountId, ...(memberNumber === undefined ? {} : { member_number: memberNumber }) };
   const keys = await ApiKey.query(transaction)
     .patch({ revoked_at: now() })
-    .where({ account_id: accountId })
+    .where(made)
     .whereNull('revoked_at')
     .where('created_at', '>=', since)
     .returning(['uuid', 'name', 'prefix']);
   for (const { uuid: subject, ...details } of keys.map(({ uuid, name, prefix }) => ({ uuid, name, prefix }))) {
     await recordEvent(transaction, { accountId, type: 'key.revoked', subject, details });
   }
-  const grants = await revokeAccountGrants(accountId, transaction, since);
+  const grants = await revokeGrants(made, transaction, since);
   await Account.query(transaction).findById(accountId).decrement('active_key_count', keys.length);
   await lockTestAccount(transaction, accountId);
-  return { sessions, keys: keys.length, grants };
+  return { keys: keys.length, grants };
 }
 
 /** Result of revoking all access. Endpoints that a stolen credential created would keep receiving data. */
@@ -65,6 +80,28 @@ export async function revokeAccessAndWebhooks(
   const webhooks = await disableEndpoints(transaction, accountId, since);
   const testWebhooks = testAccountId === null ? 0 : await disableEndpoints(transaction, testAccountId, since);
   return { ...revoked, webhooks: webhooks + testWebhooks };
+}
+
+/**
+ * Ends all sessions of a locked person, revokes all access to the accounts that it owns as {@link revokeAccessAndWebhooks}
+ * does, and what it made in others.
+ * @returns what was ended in each account, with the number of the person there.
+ */
+export async function revokePersonAccess(
+  transaction: Transaction,
+  { person, members }: LockedPerson,
+  since = new Date(0),
+): Promise<Map<number, { memberNumber: number; revoked: RevokedAccess }>> {
+  const ended = new Map<number, { memberNumber: number; revoked: RevokedAccess }>();
+  for (const { account_id: accountId, number: memberNumber, role } of members) {
+    const revoked =
+      role === 'owner'
+        ? await revokeAccessAndWebhooks(transaction, accountId, since)
+        : { sessions: 0, ...(await revokeCredentials(transaction, accountId, { since, memberNumber })) };
+    ended.set(accountId, { memberNumber, revoked });
+  }
+  await Session.query(transaction).delete().where({ person_id: person.id });
+  return ended;
 }
 
 /** Counts what `revokeAccessAndWebhooks` would end. */

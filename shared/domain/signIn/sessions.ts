@@ -1,4 +1,4 @@
-import type { Transaction } from 'objection';
+import type { QueryBuilder, Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -8,12 +8,16 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
+import type { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
+import { Member } from '../../tables/Member.ts';
 import { Session } from '../../tables/Session.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
+import type { Caller, CallerMember } from '../accounts/caller.ts';
 import { accountSuspendedError } from '../accounts/credentials.ts';
+import { describeRecipient, findPersonOfCaller, lockPerson } from '../accounts/people.ts';
 import {
   describeOrigin,
   isUnknownBrowser,
@@ -21,35 +25,39 @@ import {
   type RequestOrigin,
   SERVICE_ORIGIN,
 } from '../accounts/securityEvents.ts';
+import { chooseMembership, erasedError } from './findOrCreatePerson.ts';
 
 export const SESSION_LIFETIME_MS = SESSION_DAYS * DAY_MS;
 
 /**
- * Creates a session for a browser.
+ * Creates a session for the browser of a person, which acts on the account that it switched to last, else on its own.
  * @param origin the browser, shown in the list of sessions.
  * @param identityUuid identity that signed in; null for local sign-in.
- * @returns the value of the session cookie. Only its hash is stored.
+ * @returns the value of the session cookie, of which only the hash is stored, and the account.
  * @throws ServiceError account_suspended, or not_found if the account was erased in the meantime.
  */
 export async function createWebSession(
-  accountId: number,
+  personId: number,
   origin: RequestOrigin,
   identityUuid: string | null = null,
-): Promise<string> {
+): Promise<{ token: string; account: Account }> {
   const token = randomHex(32);
   const createdAt = now();
-  await Session.transaction(async (transaction) => {
+  return Session.transaction(async (transaction) => {
+    const { account_id: accountId, number } = await chooseMembership(transaction, personId);
     // Locked, so that no session and no event is added to an account that is being suspended or erased.
     const account = await lockAccount(transaction, accountId);
-    const { erased_at: erasedAt, suspended_at: suspendedAt } = account;
-    if (suspendedAt !== null) throw accountSuspendedError();
-    if (erasedAt !== null) throw new ServiceError('not_found', 'Not found. The account was deleted: sign in again.');
-    const isNew = isEmailEnabled() && (await isUnknownBrowser(transaction, account, origin));
+    if (account.suspended_at !== null) throw accountSuspendedError();
+    const member = await Member.query(transaction).findById([accountId, number]).throwIfNotFound();
+    if (account.erased_at !== null || member.removed_at !== null) throw erasedError();
+    const isNew = isEmailEnabled() && (await isUnknownBrowser(transaction, member, origin));
     const uuid = uuidv7();
     await Session.query(transaction).insert({
       token_hash: sha256(token),
       uuid,
+      person_id: personId,
       account_id: accountId,
+      member_number: number,
       identity_uuid: identityUuid,
       user_agent: origin.userAgent,
       created_at: createdAt,
@@ -60,12 +68,14 @@ export async function createWebSession(
       identityUuid === null ? undefined : await Identity.query(transaction).findOne({ uuid: identityUuid });
     const details: Record<string, string> = identity === undefined ? {} : { provider: identity.provider };
     const subject: Record<string, string> = identity === undefined ? {} : { identity: identity.uuid };
-    await recordSecurityEvent(transaction, { accountId, event: 'signed_in', origin, details, subject });
-    if (!isNew) return;
-    const facts = { provider: identity?.provider ?? '', ...describeOrigin(origin) };
+    const signedIn = { ...origin, memberNumber: number };
+    await recordSecurityEvent(transaction, { accountId, event: 'signed_in', origin: signedIn, details, subject });
+    if (!isNew) return { token, account };
+    const recipient = await describeRecipient(transaction, member);
+    const facts = { provider: identity?.provider ?? '', ...describeOrigin(origin), ...recipient };
     await recordEvent(transaction, { accountId, type: 'session.created', subject: uuid, details: facts });
+    return { token, account };
   });
-  return token;
 }
 
 const TOKEN_FORMAT = /^[0-9a-f]{64}$/;
@@ -75,30 +85,41 @@ export function isSessionToken(text: string): boolean {
   return TOKEN_FORMAT.test(text);
 }
 
+type SessionOwnerRow = CallerMember & { token_hash: Buffer; account_id: number };
+
 const FIND_SESSION_OWNERS = prepared(
   'find_session_owners',
-  `SELECT s.token_hash, s.account_id
+  `SELECT s.token_hash, s.account_id, m.number, m.role
      FROM sessions s JOIN accounts a ON a.id = s.account_id
+     JOIN members m ON m.account_id = s.account_id AND m.number = s.member_number AND m.removed_at IS NULL
     WHERE s.token_hash = ANY (${writeArray('hashes', 'bytea')}) AND s.expires_at > :now AND s.last_used_at > :idle AND a.suspended_at IS NULL`,
 );
 
-const findOwnerByHash = createBatcher<Buffer, number | undefined>({
+/** Account and member for whom a session acts. */
+export type SessionOwner = Required<Pick<Caller, 'accountId' | 'member'>>;
+
+const findOwnerByHash = createBatcher<Buffer, SessionOwner | undefined>({
   maxItems: 64,
   maxInFlight: 2,
   waitTimeout: DB_WAIT_TIMEOUT,
   run: async (hashes) => {
-    const rows = await runStatement<{ token_hash: Buffer; account_id: number }>(FIND_SESSION_OWNERS, {
+    const rows = await runStatement<SessionOwnerRow>(FIND_SESSION_OWNERS, {
       hashes,
       now: now(),
       idle: getIdleCutoff(),
     });
-    const owners = new Map(rows.map((row) => [row.token_hash.toString('hex'), row.account_id]));
+    const owners = new Map(
+      rows.map(({ token_hash: hash, account_id: accountId, ...member }) => [
+        hash.toString('hex'),
+        { accountId, member },
+      ]),
+    );
     return hashes.map((hash) => owners.get(hash.toString('hex')));
   },
 });
 
-/** Finds the account of a session cookie; undefined if it is unknown, ended or expired, or its account suspended. */
-export async function findSessionOwner(token: string): Promise<number | undefined> {
+/** Finds for whom a session cookie acts; undefined if it is unknown, ended or expired, or its account suspended. */
+export async function findSessionOwner(token: string): Promise<SessionOwner | undefined> {
   return isSessionToken(token) ? findOwnerByHash(sha256(token)) : undefined;
 }
 
@@ -111,12 +132,12 @@ function getIdleCutoff(): Date {
 export async function findActiveSession(
   tokenHash: Buffer,
   transaction?: Transaction,
-): Promise<Pick<Session, 'account_id'> | undefined> {
+): Promise<Pick<Session, 'person_id' | 'account_id' | 'member_number'> | undefined> {
   return Session.query(transaction)
     .findById(tokenHash)
     .where('expires_at', '>', now())
     .where('last_used_at', '>', getIdleCutoff())
-    .select('account_id');
+    .select('person_id', 'account_id', 'member_number');
 }
 
 /** Ends a session. Ending it again changes nothing. */
@@ -125,9 +146,10 @@ export async function endWebSession(token: string, origin: RequestOrigin): Promi
     const [ended] = await Session.query(transaction)
       .where({ token_hash: sha256(token) })
       .delete()
-      .returning('account_id');
+      .returning(['account_id', 'member_number']);
     if (ended === undefined) return;
-    await recordSecurityEvent(transaction, { accountId: ended.account_id, event: 'signed_out', origin });
+    const { account_id: accountId, member_number: memberNumber } = ended;
+    await recordSecurityEvent(transaction, { accountId, event: 'signed_out', origin: { ...origin, memberNumber } });
   });
 }
 
@@ -144,13 +166,16 @@ export interface ActiveWebSession {
 const MAX_SESSIONS_LISTED = 50;
 
 /**
- * Lists the active sessions of an account: the current one first, then by last use.
+ * Lists the active sessions of a person, or those that act on an account: the current one first, then by last use.
  * @param token session cookie of the caller.
  */
-export async function listActiveSessions(accountId: number, token: string): Promise<ActiveWebSession[]> {
+export async function listActiveSessions(
+  whose: { person_id: number } | { account_id: number },
+  token: string,
+): Promise<ActiveWebSession[]> {
   const current = sha256(token);
   const sessions = await Session.query()
-    .where({ account_id: accountId })
+    .where(whose)
     .where('expires_at', '>', now())
     .where('last_used_at', '>', getIdleCutoff())
     .orderByRaw('token_hash = ? DESC, last_used_at DESC, uuid DESC', [current])
@@ -165,15 +190,15 @@ export async function listActiveSessions(accountId: number, token: string): Prom
 }
 
 /**
- * Finds one session of an account.
- * @throws ServiceError not_found when the account has no active session with that UUID.
+ * Finds one session of a person.
+ * @throws ServiceError not_found when the person has no active session with that UUID.
  */
 export async function findOwnSession(
-  accountId: number,
+  personId: number,
   uuid: string,
 ): Promise<Pick<ActiveWebSession, 'userAgent' | 'lastUsedAt'>> {
   const session = await Session.query()
-    .where({ account_id: accountId, uuid })
+    .where({ person_id: personId, uuid })
     .where('expires_at', '>', now())
     .where('last_used_at', '>', getIdleCutoff())
     .first();
@@ -182,17 +207,14 @@ export async function findOwnSession(
 }
 
 /**
- * Ends one session of an account immediately.
- * @throws ServiceError not_found when the account has no active session with that UUID.
+ * Ends one session of the person of a caller immediately.
+ * @throws ServiceError not_found when the person has no active session with that UUID.
  */
-export async function revokeWebSession(accountId: number, uuid: string, origin: RequestOrigin): Promise<void> {
+export async function revokeWebSession(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   await Session.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
-    const [ended] = await Session.query(transaction)
-      .where({ account_id: accountId, uuid })
-      .delete()
-      .returning('user_agent');
+    const [ended] = await endOwnSessions(transaction, caller, (own) => own.where({ uuid }));
     if (ended === undefined) throw sessionNotFoundError();
+    const { accountId } = caller;
     const details = { ended_browser: ended.user_agent };
     await recordSecurityEvent(transaction, {
       accountId,
@@ -209,27 +231,38 @@ function sessionNotFoundError(): ServiceError {
 }
 
 /**
- * Ends all sessions of an account except the current one.
+ * Ends all sessions of the person of a caller except the current one.
  * @param token session cookie of the caller.
  * @returns the number of sessions that were ended.
  */
 export async function revokeOtherWebSessions(
-  accountId: number,
+  caller: Caller,
   token: string,
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<number> {
   return Session.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
-    const sessions = await Session.query(transaction)
-      .where({ account_id: accountId })
-      .whereNot('token_hash', sha256(token))
-      .delete();
+    const ended = await endOwnSessions(transaction, caller, (own) => own.whereNot('token_hash', sha256(token)));
+    const sessions = ended.length;
     if (sessions > 0) {
+      const { accountId } = caller;
       const details = { sessions };
       await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details, subject: details });
     }
     return sessions;
   });
+}
+
+/** Ends sessions of a person, with the accounts locked that they act on. */
+async function endOwnSessions(
+  transaction: Transaction,
+  caller: Caller,
+  select: (own: QueryBuilder<Session>) => QueryBuilder<Session>,
+): Promise<Session[]> {
+  const person = await findPersonOfCaller(caller, transaction);
+  if (person === undefined) return [];
+  await lockPerson(transaction, person.id);
+  const hashes = select(Session.query(transaction).where({ person_id: person.id })).select('token_hash');
+  return Session.query(transaction).whereIn('token_hash', hashes).delete().returning('*');
 }
 
 /** Records that sessions were used, by their hashes. At most once per session and 60 seconds over all processes. */

@@ -11,7 +11,7 @@ import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { Language } from '../../spec/languages.ts';
 import { SIGN_IN_ATTEMPT_MS } from '../../spec/limits.ts';
-import type { Account } from '../../tables/Account.ts';
+import type { Person } from '../../tables/Person.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { linkIdentity, type LinkProblem, signInWithIdentity } from './identities.ts';
@@ -25,8 +25,8 @@ export type SignInProblem = IdentityError['fault'] | 'taken' | 'other_provider' 
 
 /** Outcome of a sign-in. `returnTo` is the path to open next, or null for an unknown attempt. */
 export type SignInResult =
-  | { problem: null; isLink: false; account: Account; identityUuid: string; returnTo: string }
-  | { problem: null; isLink: true; accountId: number; returnTo: string }
+  | { problem: null; isLink: false; person: Person; identityUuid: string; returnTo: string }
+  | { problem: null; isLink: true; returnTo: string }
   | { problem: SignInProblem; isLink: boolean; linked?: ProviderName[]; returnTo: string | null };
 
 /** Purpose of a sign-in. */
@@ -34,7 +34,7 @@ export interface SignInRequest {
   returnTo: string;
   /** Referral link that the browser followed, if any. */
   referralClick?: ReferralClick | null;
-  /** Session cookie of the account to link the identity to. Without it, the browser is signed in. */
+  /** Session cookie of the person to link the identity to. Without it, the browser is signed in. */
   linkingToken?: string;
 }
 
@@ -76,7 +76,7 @@ export async function startSignIn(
 /**
  * Completes a sign-in with the parameters of the callback. An attempt can be completed once, whether or not it succeeds,
  * and only by the browser that started it.
- * @param language that of a new account.
+ * @param language that of a new person.
  * @throws ServiceError not_found if the provider is not configured.
  */
 export async function completeSignIn(

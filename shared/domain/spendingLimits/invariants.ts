@@ -12,7 +12,7 @@ const WINDOWS = `
     FROM spending_limits l
     LEFT JOIN generations first ON first.account_id = l.account_id AND first.number = l.generation_count_at_window_start + 1
     LEFT JOIN generations g ON g.account_id = l.account_id AND g.number > l.generation_count_at_window_start
-          AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id)
+          AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id OR g.member_number = l.member_number)
    WHERE l.credits IS NOT NULL
    GROUP BY l.account_id, l.number`;
 
@@ -21,7 +21,7 @@ export const SPENDING_LIMIT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'spending-limits-match-generations',
     statement:
-      'The use of a spending limit equals the cost of the generations that its key or application was charged for in the window, less refunds.',
+      'The use of a spending limit equals the cost of the generations that its key, application or member was charged for in the window, less refunds.',
     checkedWhen: 'always',
     query: `
       SELECT l.account_id, 'spending limit ' || l.number AS subject,
@@ -33,7 +33,8 @@ export const SPENDING_LIMIT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'spending-limits-are-kept',
-    statement: 'No key or application has spent more than its limit in a window, unless the limit was lowered since.',
+    statement:
+      'No key, application or member has spent more than its limit in a window, unless the limit was lowered since.',
     checkedWhen: 'always',
     query: `
       SELECT l.account_id, 'spending limit ' || l.number AS subject,
@@ -44,16 +45,18 @@ export const SPENDING_LIMIT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'spending-limits-are-counted',
     statement:
-      'The spending limits of an account are numbered from 1 without gaps and counted, and belong to its API keys or to an application.',
+      'The spending limits of an account are numbered from 1 without gaps and counted, and belong to its API keys and members, or to an application.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'spending limits' AS subject,
-             format('counted %s; found %s, last number %s, %s without their key', a.spending_limit_count, coalesce(l.total, 0),
+             format('counted %s; found %s, last number %s, %s without their key or member', a.spending_limit_count, coalesce(l.total, 0),
                     coalesce(l.last, 0), coalesce(l.orphans, 0)) AS detail
         FROM accounts a
         LEFT JOIN (SELECT l.account_id, count(*) AS total, max(l.number) AS last,
-                          count(*) FILTER (WHERE l.key_number IS NOT NULL AND k.number IS NULL) AS orphans
+                          count(*) FILTER (WHERE l.key_number IS NOT NULL AND k.number IS NULL
+                                              OR l.member_number IS NOT NULL AND m.number IS NULL) AS orphans
                      FROM spending_limits l LEFT JOIN api_keys k ON k.account_id = l.account_id AND k.number = l.key_number
+                     LEFT JOIN members m ON m.account_id = l.account_id AND m.number = l.member_number
                     GROUP BY 1) l ON l.account_id = a.id
        WHERE (a.spending_limit_count, a.spending_limit_count, 0)
                IS DISTINCT FROM (coalesce(l.total, 0), coalesce(l.last, 0), coalesce(l.orphans, 0))`,

@@ -33,6 +33,12 @@ export async function listApplicationLimits(accountId: number, connection: Knex 
   return new Map(rows.map((row) => [row.client_id as string, toSpendingLimitState(row)]));
 }
 
+/** Lists the limits of all members of an account, by their number. */
+export async function listMemberLimits(accountId: number): Promise<ReadonlyMap<number, SpendingLimitState | null>> {
+  const rows = await SpendingLimit.query().where({ account_id: accountId }).whereNotNull('member_number');
+  return new Map(rows.map((row) => [row.member_number as number, toSpendingLimitState(row)]));
+}
+
 /** Returns the state of a limit now; null if it was removed. A stored window that is over counts as unused. */
 export function toSpendingLimitState({
   credits,

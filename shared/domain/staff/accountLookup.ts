@@ -5,7 +5,9 @@ import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
+import { Member } from '../../tables/Member.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
+import { Person } from '../../tables/Person.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
@@ -50,7 +52,7 @@ const EMAIL_PREFIX_MIN_CHARACTERS = 3;
 const LAST_CHARACTER = '\u{10ffff}';
 
 /**
- * Searches accounts by what a customer or a processor quotes: an e-mail address or its beginning; the UUID of an account,
+ * Searches accounts by what a customer or a processor quotes: the e-mail address of a member or its beginning; the UUID of an account,
  * API key, generation, top-up or invoice; the account number in the logs; the first 12 characters of an API key; a
  * Stripe id of a customer, subscription, payment, checkout page or invoice. Each is a lookup in an index.
  * @throws ServiceError validation_error for a whole API key, which must not get into addresses and logs.
@@ -68,13 +70,34 @@ export async function searchAccounts(query: string): Promise<Account[]> {
     );
   if (/^(cus|sub|pi|cs|in|simulated)_[\w-]+$/.test(text)) return findAccountsByProcessorId(text);
   if (text.length < EMAIL_PREFIX_MIN_CHARACTERS) return [];
-  const prefix = text.toLowerCase();
+  return findAccountsByAddress(text.toLowerCase());
+}
+
+/** Finds the accounts whose owner, or another member, has an address with this beginning. */
+async function findAccountsByAddress(prefix: string): Promise<Account[]> {
   // By bytes, so that the index is used in every collation.
-  return Account.query()
-    .whereRaw('email ~>=~ ? AND email ~<~ ?', [prefix, prefix + LAST_CHARACTER])
-    .whereNull('live_account_id')
+  const hasPrefix = ['email ~>=~ ? AND email ~<~ ?', [prefix, prefix + LAST_CHARACTER]] as const;
+  const people = await Person.query()
+    .whereRaw(...hasPrefix)
+    .select('id')
     .orderBy('email')
     .limit(SEARCH_RESULTS_MAX);
+  const joined = Member.query().whereNull('removed_at').select('account_id').limit(SEARCH_RESULTS_MAX);
+  const [owned, ids] = await Promise.all([
+    Account.query()
+      .whereRaw(...hasPrefix)
+      .whereNull('live_account_id')
+      .orderBy('email')
+      .limit(SEARCH_RESULTS_MAX),
+    pluckAccountIds(
+      joined.whereIn(
+        'person_id',
+        people.map(({ id }) => id),
+      ),
+    ),
+  ]);
+  const shown = new Set(owned.map(({ id }) => id));
+  return [...owned, ...(await findAccountsByIds(ids.filter((id) => !shown.has(id))))].slice(0, SEARCH_RESULTS_MAX);
 }
 
 async function findAccountsByUuid(uuid: string): Promise<Account[]> {

@@ -49,6 +49,23 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
        WHERE (u.generations, u.credits) IS DISTINCT FROM (g.generations, g.credits) OR k.is_found IS NULL`,
   },
   {
+    name: 'usage-members-match-generations',
+    statement:
+      'The usage of a member equals the cost of the generations that it created, less refunds, in every account that has had more than one member.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, 'member ' || member_number AS subject,
+             format('%s generations for %s credits; the rows have %s for %s', coalesce(u.generations, 0),
+                    coalesce(u.credits, 0), coalesce(g.generations, 0), coalesce(g.credits, 0)) AS detail
+        FROM (SELECT u.* FROM usage_members u JOIN accounts a ON a.id = u.account_id AND a.member_count > 1) u
+        FULL JOIN (SELECT g.account_id, g.member_number, count(*) AS generations,
+                          coalesce(sum(g.credits_charged) FILTER (WHERE g.status <> 'failed' AND g.refunded_at IS NULL), 0)
+                            AS credits
+                     FROM generations g JOIN accounts a ON a.id = g.account_id AND a.member_count > 1
+                    WHERE g.member_number IS NOT NULL GROUP BY 1, 2) g USING (account_id, member_number)
+       WHERE (u.generations, u.credits) IS DISTINCT FROM (g.generations, g.credits)`,
+  },
+  {
     name: 'used-this-month-is-burned-this-month',
     statement:
       'The usage of an account in the current period equals the cost of its generations since the period started, less refunds.',
@@ -76,6 +93,9 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
         FROM usage_totals WHERE credits < 0 OR generations < 0
        UNION ALL
       SELECT account_id, 'API key ' || key_number, format('%s generations for %s credits', generations, credits)
-        FROM usage_keys WHERE credits < 0 OR generations < 0`,
+        FROM usage_keys WHERE credits < 0 OR generations < 0
+       UNION ALL
+      SELECT account_id, 'member ' || member_number, format('%s generations for %s credits', generations, credits)
+        FROM usage_members WHERE credits < 0 OR generations < 0`,
   },
 ];

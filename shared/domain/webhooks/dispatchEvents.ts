@@ -3,7 +3,7 @@ import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { enqueueTasks, enqueueWebhooks } from '../../queues/enqueue.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
-import { EMAIL_KIND_BY_EVENT, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
+import { EMAIL_KIND_BY_EVENT, UNCONDITIONAL_EMAIL_KINDS } from '../../spec/events.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { DISPATCH_KIND, isEmailEnabled, SEND_EMAIL_KIND } from '../outbox/recordEvent.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
@@ -106,7 +106,7 @@ const WRITE_DISPATCH = prepared(
      SELECT a.id, event.email_kind, event.subject, event.details, event.created_at
        FROM event JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = event.account_id
       WHERE event.email_kind IS NOT NULL AND a.erased_at IS NULL AND a.live_account_id IS NULL
-        AND (event.email_kind = ANY (cast(:securityKinds AS text[]))
+        AND (event.email_kind = ANY (cast(:unconditionalKinds AS text[]))
              OR a.email_settings -> event.email_kind IS DISTINCT FROM cast('false' AS jsonb))
      ON CONFLICT (account_id, kind, cause) DO NOTHING
      RETURNING id, account_id
@@ -132,7 +132,7 @@ async function writeDispatch(transaction: Transaction, events: DispatchedEvent[]
     events: JSON.stringify(events.map((event) => ({ ...event, email_kind: getEmailKind(event) }))),
     ids: events.map(({ id }) => id),
     accounts: [...new Set(events.map(({ account_id: accountId }) => accountId))],
-    securityKinds: SECURITY_EMAIL_KINDS,
+    unconditionalKinds: UNCONDITIONAL_EMAIL_KINDS,
     now: now(),
   };
   const [row] = await runStatement<Dispatched>(WRITE_DISPATCH, bindings, transaction);

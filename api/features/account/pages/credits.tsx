@@ -13,10 +13,11 @@ interface CreditsProps {
   account: Account;
   billing: BillingStatus;
   usage: UsageSummary;
+  mayBuy: boolean;
 }
 
 /** Balance with what it buys, plan, and the current month. */
-export function CreditsSection({ account, billing, usage }: CreditsProps): VNode {
+export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps): VNode {
   const { balance, plan_credits: left, period_granted: granted } = account;
   const purchase = describePurchase(balance);
   return (
@@ -34,11 +35,13 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
       )}
       {billing.plan === null && balance === 0 ? null : <PeriodUsage summary={usage} />}
       <p>{describeSubscription(billing)}</p>
-      <div class="buttons">
-        <a class={billing.plan === null ? 'button main' : 'button'} href="/account/billing/">
-          {billing.plan === null ? shared.choosePlan() : t.planAndBilling()}
-        </a>
-      </div>
+      {mayBuy ? (
+        <div class="buttons">
+          <a class={billing.plan === null ? 'button main' : 'button'} href="/account/billing/">
+            {billing.plan === null ? shared.choosePlan() : t.planAndBilling()}
+          </a>
+        </div>
+      ) : null}
     </section>
   );
 }

@@ -8,9 +8,9 @@ import { getUsageByDay } from '../../../../shared/domain/usage/usageByDay.ts';
 import { listGenerations } from '../../../../shared/domain/generations/list.ts';
 import { USAGE_HISTORY_DAYS } from '../../../../shared/spec/limits.ts';
 import { listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
-import { requireCaller, type Context } from '../../../context.ts';
+import { requireCaller, requirePerson, type Context } from '../../../context.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
-import { type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { mayDo, type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { GenerationTile, toShownGeneration } from '../../generations/pages/generationParts.tsx';
@@ -48,16 +48,18 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
   ]);
   const children = (
     <>
-      {(await isStaff(account, caller)) ? (
+      {(await isStaff(caller)) ? (
         <p>
           <a href="/admin/" lang="en">
             Admin dashboard
           </a>
         </p>
       ) : null}
-      <GettingStarted account={account} billing={billing} hasAccess={keys.length + applications.length > 0} />
+      {caller.member?.role === 'owner' ? (
+        <GettingStarted account={account} billing={billing} hasAccess={keys.length + applications.length > 0} />
+      ) : null}
       <div class="columns">
-        <CreditsSection account={account} billing={billing} usage={usage} />
+        <CreditsSection account={account} billing={billing} usage={usage} mayBuy={mayDo(ctx, 'manageBilling')} />
         <section class="card wider" aria-labelledby="days">
           <div class="heading">
             <h2 id="days">{t.creditsByDay({ days: USAGE_HISTORY_DAYS })}</h2>
@@ -71,33 +73,38 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
           />
         </section>
       </div>
-      <section class="card" aria-labelledby="latest">
-        <div class="heading">
-          <h2 id="latest">{t.latestGenerations()}</h2>
-          <a href={LIBRARY_PATH}>{pages.library()}</a>
-        </div>
-        {latest.items.length === 0 ? (
-          <p class="quiet">{t.noGenerations()}</p>
-        ) : (
-          <ul class="tiles">
-            {latest.items.slice(0, LATEST_MAX).map((generation) => (
-              <GenerationTile generation={toShownGeneration(generation, false)} createdAt={generation.created_at} />
-            ))}
-          </ul>
-        )}
-      </section>
-      <section class="card" aria-labelledby="request">
-        <div class="heading">
-          <h2 id="request">{t.createWithApi()}</h2>
-          <a href="/account/keys/">{pages.apiKeys()}</a>
-        </div>
-        <RequestSamples apiKey="YOUR_API_KEY" />
-        <p>{t.orConnect({ link: '/account/applications/#connect' })}</p>
-      </section>
+      {mayDo(ctx, 'viewGenerations') ? (
+        <section class="card" aria-labelledby="latest">
+          <div class="heading">
+            <h2 id="latest">{t.latestGenerations()}</h2>
+            <a href={LIBRARY_PATH}>{pages.library()}</a>
+          </div>
+          {latest.items.length === 0 ? (
+            <p class="quiet">{t.noGenerations()}</p>
+          ) : (
+            <ul class="tiles">
+              {latest.items.slice(0, LATEST_MAX).map((generation) => (
+                <GenerationTile generation={toShownGeneration(generation, false)} createdAt={generation.created_at} />
+              ))}
+            </ul>
+          )}
+        </section>
+      ) : null}
+      {mayDo(ctx, 'manageKeys') ? (
+        <section class="card" aria-labelledby="request">
+          <div class="heading">
+            <h2 id="request">{t.createWithApi()}</h2>
+            <a href="/account/keys/">{pages.apiKeys()}</a>
+          </div>
+          <RequestSamples apiKey="YOUR_API_KEY" />
+          <p>{t.orConnect({ link: '/account/applications/#connect' })}</p>
+        </section>
+      ) : null}
     </>
   );
   const outcome = isPaymentPending ? PAYMENT_PENDING : findCheckoutOutcome(ctx.query['checkout'], billing, account);
-  const heading = account.first_name === '' ? pages.overview() : t.hello({ name: account.first_name });
+  const { first_name: name } = requirePerson(ctx);
+  const heading = name === '' ? pages.overview() : t.hello({ name });
   await sendAccountAreaPage(ctx, {
     current: '/account/',
     heading,

@@ -3,10 +3,10 @@ import * as apiKeyPages from './handler.tsx';
 
 // biome-ignore format: aligned columns.
 export const API_KEYS_PAGES: readonly HttpRoute[] = [
-  ['GET',     '/account/keys/',                                  'page', 'session', 'account',   'none', apiKeyPages.showKeysPage],
-  ['POST',    '/account/keys/',                                  'page', 'session', 'account',   'form', apiKeyPages.createKey, { recentSignIn: apiKeyPages.createsLiveKey }],
-  ['GET',     '/account/keys/:uuid/',                            'page', 'session', 'account',   'none', apiKeyPages.showKeyPage, { recentSignIn: true }],
-  ['POST',    '/account/keys/:uuid/',                            'page', 'session', 'account',   'form', apiKeyPages.saveKey, { recentSignIn: true }],
-  ['GET',     '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'none', apiKeyPages.revokeKey.confirm],
-  ['POST',    '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'form', apiKeyPages.revokeKey.submit],
+  ['GET',     '/account/keys/',                                  'page', 'session', 'account',   'none', apiKeyPages.showKeysPage, { needs: 'manageKeys' }],
+  ['POST',    '/account/keys/',                                  'page', 'session', 'account',   'form', apiKeyPages.createKey, { needs: 'manageKeys', recentSignIn: apiKeyPages.createsLiveKey }],
+  ['GET',     '/account/keys/:uuid/',                            'page', 'session', 'account',   'none', apiKeyPages.showKeyPage, { needs: 'manageKeys', recentSignIn: true }],
+  ['POST',    '/account/keys/:uuid/',                            'page', 'session', 'account',   'form', apiKeyPages.saveKey, { needs: 'manageKeys', recentSignIn: true }],
+  ['GET',     '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'none', apiKeyPages.revokeKey.confirm, { needs: 'manageKeys' }],
+  ['POST',    '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'form', apiKeyPages.revokeKey.submit, { needs: 'manageKeys' }],
 ];

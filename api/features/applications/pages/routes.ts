@@ -4,10 +4,10 @@ import * as applications from './handler.tsx';
 
 // biome-ignore format: aligned columns.
 export const APPLICATIONS_PAGES: readonly HttpRoute[] = [
-  ['GET',     '/account/connect/',                               'page', 'session', 'account',   'none', movedTo('/account/applications/#connect')],
-  ['GET',     '/account/applications/',                          'page', 'session', 'account',   'none', applications.showApplicationsPage],
-  ['GET',     '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'none', applications.showLimitPage],
-  ['POST',    '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'form', applications.saveApplicationLimit],
-  ['GET',     '/account/applications/:uuid/end/',                'page', 'session', 'account',   'none', applications.disconnect.confirm],
-  ['POST',    '/account/applications/:uuid/end/',                'page', 'session', 'account',   'form', applications.disconnect.submit],
+  ['GET',     '/account/connect/',                               'page', 'session', 'account',   'none', movedTo('/account/applications/#connect'), { needs: 'manageKeys' }],
+  ['GET',     '/account/applications/',                          'page', 'session', 'account',   'none', applications.showApplicationsPage, { needs: 'manageKeys' }],
+  ['GET',     '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'none', applications.showLimitPage, { needs: 'manageKeys' }],
+  ['POST',    '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'form', applications.saveApplicationLimit, { needs: 'manageKeys' }],
+  ['GET',     '/account/applications/:uuid/end/',                'page', 'session', 'account',   'none', applications.disconnect.confirm, { needs: 'manageKeys' }],
+  ['POST',    '/account/applications/:uuid/end/',                'page', 'session', 'account',   'form', applications.disconnect.submit, { needs: 'manageKeys' }],
 ];

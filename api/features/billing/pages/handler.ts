@@ -51,10 +51,10 @@ export const openInvoice = withBillingErrors(async (ctx) => {
 });
 
 export const buyCredits = withBillingErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
   const request = { amountCents: parseTopupCents(readTopupDollars(getForm(ctx))) };
   const { url } = await executeFormOnce(ctx, 'account.topup', request, async (id) => ({
-    url: await startTopupCheckout(accountId, request.amountCents, id),
+    url: await startTopupCheckout(caller, request.amountCents, id),
   }));
   leadToPayment(ctx, url, 'topup');
 });

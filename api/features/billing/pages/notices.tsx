@@ -3,7 +3,7 @@ import { getActivePlan } from '../../../../shared/domain/credits/entitlement.ts'
 import { getLowCreditsThreshold } from '../../../../shared/domain/credits/lowCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { Time } from '../../../web/components/time.tsx';
-import type { AreaNotice, FindNotice } from '../../../web/navigation.ts';
+import type { AreaNotice, NoticeSource } from '../../../web/navigation.ts';
 import { describeAutoTopupProblem } from './autoTopup.tsx';
 import { NOTICES as t, TOPUP } from './texts.ts';
 
@@ -41,4 +41,6 @@ async function findLowCredits(account: Account): Promise<AreaNotice | null> {
 }
 
 /** Trouble with payments and credits, worst first. */
-export const BILLING_NOTICES: readonly FindNotice[] = [findFailedPayment, findStoppedAutoTopup, findLowCredits];
+export const BILLING_NOTICES: readonly NoticeSource[] = [findFailedPayment, findStoppedAutoTopup, findLowCredits].map(
+  (find) => ({ needs: 'manageBilling', find }),
+);

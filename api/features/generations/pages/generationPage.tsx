@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { GenerationContext } from '../../../../shared/domain/generations/readContext.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import type { Context } from '../../../context.ts';
-import { type Outcomes, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { mayDo, type Outcomes, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TEST_QUERY } from '../../../web/components/testData.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { buildCurl } from '../../../web/components/requestSamples.tsx';
@@ -49,7 +49,7 @@ export async function sendGenerationPage(
         </div>
         <div class="stack">
           <Facts generation={shown} createdAt={generation.created_at} />
-          <GenerationActions generation={shown} name={name} />
+          <GenerationActions generation={shown} name={name} mayChange={mayDo(ctx, 'createGenerations')} />
         </div>
       </section>
       {isQueued ? (

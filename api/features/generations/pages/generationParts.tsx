@@ -130,8 +130,8 @@ export function GenerationTile({ generation, createdAt }: { generation: ShownGen
   );
 }
 
-/** Links to download, cancel and delete a generation. */
-export function GenerationActions({ generation, name }: PartProps): VNode {
+/** Links to download a generation, and for members who may, to cancel and delete it. */
+export function GenerationActions({ generation, name, mayChange }: PartProps & { mayChange: boolean }): VNode {
   const { uuid, status, output_url: url, outputs = [{ output_url: url }], isCancelRequested, isTest } = generation;
   const numbers = outputs.length === 1 ? [''] : outputs.map((_, index) => ` ${index + 1}`);
   return (
@@ -149,12 +149,12 @@ export function GenerationActions({ generation, name }: PartProps): VNode {
           </a>
         ),
       )}
-      {status === 'queued' && !isCancelRequested && !isTest ? (
+      {status === 'queued' && !isCancelRequested && !isTest && mayChange ? (
         <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={t.cancelNamed({ name })}>
           {shared.cancel()}
         </a>
       ) : null}
-      {isTest ? null : (
+      {isTest || !mayChange ? null : (
         <a class="button slight danger" href={`/account/library/${uuid}/delete/`} aria-label={t.deleteNamed({ name })}>
           {shared.delete()}
         </a>

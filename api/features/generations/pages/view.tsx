@@ -4,7 +4,7 @@ import type { Generation } from '../../../../shared/tables/Generation.ts';
 import type { ModelKind } from '../../../../shared/spec/catalog.ts';
 import type { GenerationStatus } from '../../../../shared/spec/states.ts';
 import type { Context } from '../../../context.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { mayDo, type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../../../web/components/filterForm.tsx';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { ModeNote, type ShownAccount, TEST_QUERY } from '../../../web/components/testData.tsx';
@@ -68,7 +68,7 @@ export async function sendLibraryPage(
       {list.items.length === 0 ? (
         <div class="card">
           <p>{describeEmptyPage(list, query, shown.isTest)}</p>
-          {list.totalItems === 0 && query === '' && !shown.isTest ? (
+          {list.totalItems === 0 && query === '' && !shown.isTest && mayDo(ctx, 'manageKeys') ? (
             <div class="buttons">
               <a class="button main" href="/account/keys/">
                 {shared.createKey()}
@@ -85,6 +85,7 @@ export async function sendLibraryPage(
             <GenerationCard
               generation={toShownGeneration(generation, shown.isTest)}
               createdAt={generation.created_at}
+              mayChange={mayDo(ctx, 'createGenerations')}
             />
           ))}
         </ul>
@@ -131,7 +132,13 @@ function ProgressNote({ queued }: { queued: number }): VNode {
   );
 }
 
-function GenerationCard({ generation: shown, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
+interface CardProps {
+  generation: ShownGeneration;
+  createdAt: Date;
+  mayChange: boolean;
+}
+
+function GenerationCard({ generation: shown, createdAt, mayChange }: CardProps): VNode {
   const error = getShownError(shown);
   const isQueued = shown.status === 'queued';
   const name = truncateText(shown.prompt, LABEL_CHARACTERS);
@@ -154,7 +161,7 @@ function GenerationCard({ generation: shown, createdAt }: { generation: ShownGen
           {error}
         </p>
       )}
-      <GenerationActions generation={shown} name={name} />
+      <GenerationActions generation={shown} name={name} mayChange={mayChange} />
     </li>
   );
 }

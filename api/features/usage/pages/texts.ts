@@ -84,6 +84,15 @@ export const t = defineTexts({
     ja: 'APIキー別、アカウント作成以降',
     'zh-CN': '自账户创建以来，按 API 密钥',
   },
+  byMember: {
+    en: 'By member, since the account was created',
+    de: 'Nach Mitglied, seit das Konto besteht',
+    fr: 'Par membre, depuis la création du compte',
+    es: 'Por miembro, desde que se creó la cuenta',
+    ja: 'メンバー別、アカウント作成以降',
+    'zh-CN': '自账户创建以来，按成员',
+  },
+  member: { en: 'Member', de: 'Mitglied', fr: 'Membre', es: 'Miembro', ja: 'メンバー', 'zh-CN': '成员' },
   otherModels: {
     en: 'Other models',
     de: 'Andere Modelle',

@@ -73,7 +73,7 @@ export async function createWithUsedKey(step: Step): Promise<void> {
   );
 }
 
-function buildWebhookUrl({ state }: Step, token: string | null): { webhook_url?: string } {
+export function buildWebhookUrl({ state }: Step, token: string | null): { webhook_url?: string } {
   return token === null ? {} : { webhook_url: state.receiver.buildUrl(token) };
 }
 

@@ -1,3 +1,4 @@
+import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
 
 /** Reasons of a failed or disabled automatic top-up, by code. */
@@ -19,11 +20,20 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 
 const NOT_YOU = 'Wenn Sie das selbst waren, müssen Sie nichts tun.';
 
+const ROLES: Record<AssignableRole, string> = {
+  admin: 'Administrator',
+  developer: 'Entwickler',
+  billing: 'Abrechnung',
+  viewer: 'Betrachter',
+};
+
 export const DE: EmailTexts = {
   greeting: (firstName) => (firstName === '' ? 'Guten Tag!' : `Guten Tag ${firstName}!`),
   reason: (brand) => `Sie erhalten diese Nachricht, weil Sie ein Konto bei ${brand} haben.`,
   securityReason: (brand) =>
     `Sie erhalten diese Nachricht, weil sie die Sicherheit Ihres Kontos bei ${brand} betrifft. Nachrichten zur Sicherheit lassen sich nicht abschalten.`,
+  invitationReason: (brand) =>
+    `Sie erhalten diese Nachricht, weil jemand mit einem Konto bei ${brand} Ihre Adresse eingegeben hat. Ignorieren Sie sie, wenn Sie die Person nicht kennen.`,
   settings: 'Benachrichtigungen einstellen',
   unsubscribe: 'Nachrichten dieser Art abbestellen',
   support: 'Support kontaktieren',
@@ -149,6 +159,14 @@ export const DE: EmailTexts = {
         `${NOT_YOU} Andernfalls machen Sie die Entfernung bis zum ${formats.dateTime(until)} UTC rückgängig. Dann wird die Anmeldemethode wiederhergestellt, alle Sitzungen enden, und die Anmeldemethoden, API-Schlüssel und Anwendungen, die seit der Anmeldung hinzugekommen sind, die sie entfernt hat, werden entfernt.`,
       ],
       action: 'Entfernung rückgängig machen',
+    }),
+    member_invited: ({ inviter, account, role, expires_at: at }, { brand, dateTime }) => ({
+      subject: `Einladung zu einem Konto bei ${brand}`,
+      paragraphs: [
+        `${inviter} lädt Sie in das Konto von ${account} bei ${brand} ein, mit der Rolle ${ROLES[role]}.`,
+        `Nehmen Sie bis zum ${dateTime(at)} UTC an: Melden Sie sich mit dieser E-Mail-Adresse an. Wenn Sie nicht beitreten möchten, ignorieren Sie diese Nachricht.`,
+      ],
+      action: 'Einladung annehmen',
     }),
   },
 };

@@ -1,3 +1,4 @@
+import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
 
 /** Reasons of a failed or disabled automatic top-up, by code. */
@@ -17,11 +18,20 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 
 const NOT_YOU = 'If this was you, there is nothing to do.';
 
+const ROLES: Record<AssignableRole, string> = {
+  admin: 'admin',
+  developer: 'developer',
+  billing: 'billing',
+  viewer: 'viewer',
+};
+
 export const EN: EmailTexts = {
   greeting: (firstName) => (firstName === '' ? 'Hello,' : `Hello ${firstName},`),
   reason: (brand) => `You receive this message because you have an account at ${brand}.`,
   securityReason: (brand) =>
     `You receive this message because it concerns the security of your account at ${brand}. Messages about security cannot be switched off.`,
+  invitationReason: (brand) =>
+    `You receive this message because someone with an account at ${brand} entered your address. Ignore it if you do not know them.`,
   settings: 'Notification settings',
   unsubscribe: 'Stop messages of this kind',
   support: 'Contact support',
@@ -147,6 +157,14 @@ export const EN: EmailTexts = {
         `${NOT_YOU} Otherwise undo the removal until ${formats.dateTime(until)} UTC. This restores the sign-in method, ends all sessions, and removes the sign-in methods, API keys and applications that were added since the sign-in that removed it.`,
       ],
       action: 'Undo the removal',
+    }),
+    member_invited: ({ inviter, account, role, expires_at: at }, { brand, dateTime }) => ({
+      subject: `You are invited to an account at ${brand}`,
+      paragraphs: [
+        `${inviter} invites you to the account of ${account} at ${brand}, with the role ${ROLES[role]}.`,
+        `Accept until ${dateTime(at)} UTC: sign in with this e-mail address. If you do not want to join, ignore this message.`,
+      ],
+      action: 'Accept the invitation',
     }),
   },
 };

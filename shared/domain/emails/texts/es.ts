@@ -1,3 +1,4 @@
+import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
 
 /** Reasons of a failed or disabled automatic top-up, by code. */
@@ -18,11 +19,20 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 
 const NOT_YOU = 'Si fue usted, no tiene que hacer nada.';
 
+const ROLES: Record<AssignableRole, string> = {
+  admin: 'administrador',
+  developer: 'desarrollador',
+  billing: 'facturación',
+  viewer: 'lector',
+};
+
 export const ES: EmailTexts = {
   greeting: (firstName) => (firstName === '' ? 'Hola:' : `Hola, ${firstName}:`),
   reason: (brand) => `Recibe este mensaje porque tiene una cuenta en ${brand}.`,
   securityReason: (brand) =>
     `Recibe este mensaje porque afecta a la seguridad de su cuenta en ${brand}. Los mensajes de seguridad no se pueden desactivar.`,
+  invitationReason: (brand) =>
+    `Recibe este mensaje porque alguien con una cuenta en ${brand} ha introducido su dirección. Ignórelo si no conoce a esa persona.`,
   settings: 'Configuración de notificaciones',
   unsubscribe: 'Dejar de recibir estos mensajes',
   support: 'Contactar con el soporte',
@@ -148,6 +158,14 @@ export const ES: EmailTexts = {
         `${NOT_YOU} De lo contrario, deshaga la eliminación antes del ${formats.dateTime(until)} UTC. Así se restablece el método de inicio de sesión, se cierran todas las sesiones y se eliminan los métodos de inicio de sesión, las claves de API y las aplicaciones añadidos desde el inicio de sesión que lo eliminó.`,
       ],
       action: 'Deshacer la eliminación',
+    }),
+    member_invited: ({ inviter, account, role, expires_at: at }, { brand, dateTime }) => ({
+      subject: `Invitación a una cuenta de ${brand}`,
+      paragraphs: [
+        `${inviter} le invita a la cuenta de ${account} en ${brand}, con el rol ${ROLES[role]}.`,
+        `Acepte antes del ${dateTime(at)} UTC: inicie sesión con esta dirección de correo. Si no desea unirse, ignore este mensaje.`,
+      ],
+      action: 'Aceptar la invitación',
     }),
   },
 };

@@ -1,3 +1,4 @@
+import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
 
 /** Reasons of a failed or disabled automatic top-up, by code. */
@@ -19,11 +20,20 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 
 const NOT_YOU = 'Si c’était vous, vous n’avez rien à faire.';
 
+const ROLES: Record<AssignableRole, string> = {
+  admin: 'administrateur',
+  developer: 'développeur',
+  billing: 'facturation',
+  viewer: 'lecteur',
+};
+
 export const FR: EmailTexts = {
   greeting: (firstName) => (firstName === '' ? 'Bonjour,' : `Bonjour ${firstName},`),
   reason: (brand) => `Vous recevez ce message parce que vous avez un compte ${brand}.`,
   securityReason: (brand) =>
     `Vous recevez ce message parce qu’il concerne la sécurité de votre compte ${brand}. Les messages de sécurité ne peuvent pas être désactivés.`,
+  invitationReason: (brand) =>
+    `Vous recevez ce message parce qu’une personne qui a un compte ${brand} a saisi votre adresse. Ignorez-le si vous ne la connaissez pas.`,
   settings: 'Paramètres de notification',
   unsubscribe: 'Ne plus recevoir ces messages',
   support: 'Contacter l’assistance',
@@ -149,6 +159,14 @@ export const FR: EmailTexts = {
         `${NOT_YOU} Sinon, annulez la suppression avant le ${formats.dateTime(until)} UTC. La méthode de connexion est alors rétablie, toutes les sessions prennent fin, et les méthodes de connexion, clés API et applications ajoutées depuis la connexion qui l’a supprimée sont retirées.`,
       ],
       action: 'Annuler la suppression',
+    }),
+    member_invited: ({ inviter, account, role, expires_at: at }, { brand, dateTime }) => ({
+      subject: `Invitation à rejoindre un compte ${brand}`,
+      paragraphs: [
+        `${inviter} vous invite à rejoindre le compte de ${account} chez ${brand}, avec le rôle ${ROLES[role]}.`,
+        `Acceptez avant le ${dateTime(at)} UTC : connectez-vous avec cette adresse e-mail. Si vous ne souhaitez pas le rejoindre, ignorez ce message.`,
+      ],
+      action: 'Accepter l’invitation',
     }),
   },
 };

@@ -1,3 +1,4 @@
+import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
 
 /** Reasons of a failed or disabled automatic top-up, by code. */
@@ -17,11 +18,20 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 
 const NOT_YOU = 'お心当たりがある場合、必要な操作はありません。';
 
+const ROLES: Record<AssignableRole, string> = {
+  admin: '管理者',
+  developer: '開発者',
+  billing: '請求担当',
+  viewer: '閲覧者',
+};
+
 export const JA: EmailTexts = {
   greeting: (firstName) => (firstName === '' ? 'お客様' : `${firstName} 様`),
   reason: (brand) => `このメールは、${brand}のアカウントをお持ちの方にお送りしています。`,
   securityReason: (brand) =>
     `このメールは、${brand}アカウントのセキュリティに関するお知らせです。セキュリティに関するメールは停止できません。`,
+  invitationReason: (brand) =>
+    `このメールは、${brand}のアカウントを持つ方があなたのアドレスを入力したためにお送りしています。お心当たりがない場合は無視してください。`,
   settings: '通知設定',
   unsubscribe: 'この種類のメールを停止',
   support: 'サポートに問い合わせる',
@@ -144,6 +154,14 @@ export const JA: EmailTexts = {
         `${NOT_YOU}お心当たりがない場合は、${formats.dateTime(until)} UTCまでに削除を取り消してください。ログイン方法が復元され、すべてのセッションが終了し、削除を行ったログイン以降に追加されたログイン方法、APIキー、アプリケーションが削除されます。`,
       ],
       action: '削除を取り消す',
+    }),
+    member_invited: ({ inviter, account, role, expires_at: at }, { brand, dateTime }) => ({
+      subject: `${brand}のアカウントへの招待`,
+      paragraphs: [
+        `${inviter}さんが、${brand}の${account}のアカウントにあなたを「${ROLES[role]}」として招待しています。`,
+        `${dateTime(at)} UTCまでに、このメールアドレスでログインして承諾してください。参加しない場合は、このメールを無視してください。`,
+      ],
+      action: '招待を承諾する',
     }),
   },
 };

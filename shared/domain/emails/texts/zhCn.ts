@@ -1,3 +1,4 @@
+import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
 
 /** Reasons of a failed or disabled automatic top-up, by code. */
@@ -17,10 +18,19 @@ function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: str
 
 const NOT_YOU = '如果是您本人操作，则无需处理。';
 
+const ROLES: Record<AssignableRole, string> = {
+  admin: '管理员',
+  developer: '开发者',
+  billing: '财务',
+  viewer: '查看者',
+};
+
 export const ZH_CN: EmailTexts = {
   greeting: (firstName) => (firstName === '' ? '您好：' : `${firstName}，您好：`),
   reason: (brand) => `您收到此邮件是因为您拥有 ${brand} 账户。`,
   securityReason: (brand) => `您收到此邮件是因为它涉及您 ${brand} 账户的安全。安全类邮件无法关闭。`,
+  invitationReason: (brand) =>
+    `您收到此邮件，是因为有人在 ${brand} 的账户中输入了您的地址。如果您不认识对方，请忽略此邮件。`,
   settings: '通知设置',
   unsubscribe: '不再接收此类邮件',
   support: '联系支持团队',
@@ -140,6 +150,14 @@ export const ZH_CN: EmailTexts = {
         `${NOT_YOU}否则请在 ${formats.dateTime(until)} UTC 之前撤销移除。届时该登录方式将恢复，所有会话都会结束，并且自执行移除的那次登录以来添加的登录方式、API 密钥和应用都会被移除。`,
       ],
       action: '撤销移除',
+    }),
+    member_invited: ({ inviter, account, role, expires_at: at }, { brand, dateTime }) => ({
+      subject: `邀请您加入 ${brand} 的账户`,
+      paragraphs: [
+        `${inviter} 邀请您加入 ${account} 在 ${brand} 的账户，角色为${ROLES[role]}。`,
+        `请在 ${dateTime(at)} UTC 之前使用此邮箱地址登录并接受邀请。如果您不想加入，请忽略此邮件。`,
+      ],
+      action: '接受邀请',
     }),
   },
 };

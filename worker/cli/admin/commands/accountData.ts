@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { countActiveAccess } from '../../../../shared/domain/signIn/revokeAccess.ts';
 import { assertErasable, eraseAccount } from '../../../../shared/domain/privacy/erase.ts';
 import { exportAccountByStaff } from '../../../../shared/domain/privacy/export.ts';
+import { findOwner } from '../../../../shared/domain/accounts/people.ts';
 import { listIdentities, removeIdentity } from '../../../../shared/domain/signIn/identities.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeAccountAccess } from '../../../../shared/domain/staff/accessActions.ts';
@@ -55,7 +56,7 @@ export async function eraseAccountData({
   if (customer !== null) print(`Delete the customer ${customer} at Stripe as well.`);
 }
 
-/** Removes a sign-in method from an account, including the last one. */
+/** Removes a sign-in method from the owner of an account, including the last one. */
 export async function removeSignInMethod({
   args: [query = '', provider],
   options,
@@ -63,7 +64,9 @@ export async function removeSignInMethod({
   print,
 }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
-  const identity = (await listIdentities(account.id)).find((linked) => linked.provider === provider);
+  const owner = await findOwner(account.id);
+  const linked = owner === undefined ? [] : await listIdentities(owner.id);
+  const identity = linked.find((one) => one.provider === provider);
   if (identity === undefined) {
     throw new ServiceError('not_found', `${account.email} has no sign-in method ${provider}.`);
   }
@@ -72,7 +75,7 @@ export async function removeSignInMethod({
     return;
   }
   const actor = getSystemActor(parseReason(options));
-  await removeIdentity(account.id, identity.uuid, { currentToken: null, actor });
+  await removeIdentity(identity.person_id, identity.uuid, { currentToken: null, actor: { staff: actor, account } });
   logger.info({ accountId: account.id, provider: identity.provider }, 'identity removed by staff');
   print(`Removed ${identity.provider} (${identity.email}) from ${account.email}.`);
 }

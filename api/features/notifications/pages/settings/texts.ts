@@ -1,4 +1,4 @@
-import type { EmailKind } from '../../../../../shared/spec/events.ts';
+import type { OwnerEmailKind } from '../../../../../shared/spec/events.ts';
 import { defineTexts } from '../../../../web/defineTexts.tsx';
 
 export const t = defineTexts({
@@ -218,4 +218,4 @@ export const KINDS = defineTexts({
     ja: 'ログイン方法の削除',
     'zh-CN': '移除了登录方式',
   },
-} satisfies Record<EmailKind, unknown>);
+} satisfies Record<OwnerEmailKind, unknown>);

@@ -26,6 +26,14 @@ export const t = defineTexts({
     'zh-CN':
       '立即生效：所有其他会话、{keys, plural, other {#}} 个 API 密钥和所有已连接的应用将失去访问权限。无法再创建或购买任何内容，自动充值也会关闭。',
   },
+  membersLeave: {
+    en: '{members, plural, one {# other member loses} other {# other members lose}} access to the account.',
+    de: '{members, plural, one {# weiteres Mitglied verliert} other {# weitere Mitglieder verlieren}} den Zugriff auf das Konto.',
+    fr: '{members, plural, one {# autre membre perd} other {# autres membres perdent}} l’accès au compte.',
+    es: '{members, plural, one {# miembro más pierde} other {# miembros más pierden}} el acceso a la cuenta.',
+    ja: 'ほかのメンバー{members, plural, other {#}}人がアカウントにアクセスできなくなります。',
+    'zh-CN': '另有 {members, plural, other {#}} 名成员将失去对该账户的访问权限。',
+  },
   planEnds: {
     en: 'Your {plan} plan no longer renews. What is left of its paid year, until {date}, is not refunded.',
     de: 'Ihr Tarif {plan} verlängert sich nicht mehr. Der Rest des bezahlten Jahres bis zum {date} wird nicht erstattet.',

@@ -47,12 +47,14 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
   await sendAccountAreaPage(ctx, page, status);
 }
 
-function Consequences({ balance, inFlight, activeKeys, subscription, commissions }: DeletionSummary): VNode {
+function Consequences(summary: DeletionSummary): VNode {
+  const { balance, inFlight, activeKeys, otherMembers, subscription, commissions } = summary;
   return (
     <section class="card" aria-labelledby="consequences">
       <h2 id="consequences">{t.consequences()}</h2>
       <ul class="plain">
         <li>{t.immediately({ keys: activeKeys })}</li>
+        {otherMembers === 0 ? null : <li>{t.membersLeave({ members: otherMembers })}</li>}
         {subscription === null ? null : (
           <li>{t.planEnds({ plan: subscription.plan, date: formatDate(subscription.until) })}</li>
         )}

@@ -20,6 +20,8 @@ interface Facts extends Record<'sessions' | 'keys' | 'grants' | 'webhooks' | 'id
   credits: number;
   period: SpendingPeriod;
   host: string;
+  member: string;
+  role: string;
 }
 
 const SENTENCES: Record<SecurityEventName, (facts: Facts) => string> = {
@@ -46,6 +48,14 @@ const SENTENCES: Record<SecurityEventName, (facts: Facts) => string> = {
   webhook_deleted: t.webhookDeleted,
   webhook_secret_rotated: (facts) => ('host' in facts ? t.secretRotated(facts) : t.defaultSecretRotated()),
   data_exported: t.dataExported,
+  member_invited: t.memberInvited,
+  invitation_revoked: t.invitationRevoked,
+  member_joined: t.memberJoined,
+  member_changed: (facts) => ('role' in facts ? t.roleChanged(facts) : t.memberLimitChanged(facts)),
+  member_removed: t.memberRemoved,
+  member_left: t.memberLeft,
+  account_handed_over: t.handedOver,
+  account_entered: t.accountEntered,
   deletion_requested: t.deletionRequested,
   deletion_undone: t.deletionUndone,
 };

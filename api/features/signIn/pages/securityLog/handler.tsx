@@ -1,3 +1,4 @@
+import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
 import {
   listSecurityEvents,
   SECURITY_EVENT_RETENTION_DAYS,
@@ -19,17 +20,20 @@ const SECURITY_LOG_PATH = '/account/security/';
 /** Shows one page of the security log. */
 export async function showSecurityLogPage(ctx: Context): Promise<void> {
   const before = parseCursor(ctx.query['before']);
-  const { items, next } = await listSecurityEvents(requireCaller(ctx).accountId, before);
+  const { accountId } = requireCaller(ctx);
+  const [{ items, next }, account] = await Promise.all([listSecurityEvents(accountId, before), getAccount(accountId)]);
+  const hasMembers = account.member_count > 1;
   const children = (
     <>
       <p class="quiet">{t.lead({ days: SECURITY_EVENT_RETENTION_DAYS })}</p>
       <section class="card" aria-label={t.events()}>
         <Table
           label={t.events()}
-          columns={[t.time(), t.event(), t.program(), t.network()]}
+          columns={[t.time(), ...(hasMembers ? [t.member()] : []), t.event(), t.program(), t.network()]}
           empty={t.empty()}
           rows={items.map((item) => [
             <Time at={item.created_at} />,
+            ...(hasMembers ? [item.member_email ?? ''] : []),
             describeEvent(item),
             item.network === '' ? t.service() : describeBrowser(item.user_agent),
             item.network,

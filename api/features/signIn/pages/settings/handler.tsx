@@ -1,11 +1,11 @@
-import { saveProfile as saveAccountProfile } from '../../../../../shared/domain/signIn/onboarding.ts';
+import { saveProfile as saveOwnProfile } from '../../../../../shared/domain/signIn/onboarding.ts';
 import {
   findOwnSession,
   revokeOtherWebSessions,
   revokeWebSession,
 } from '../../../../../shared/domain/signIn/sessions.ts';
 import { createBodyParser } from '../../../../../shared/lib/validation/bodyParser.ts';
-import { requireCaller, type Context } from '../../../../context.ts';
+import { requireCaller, requirePerson, type Context } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
@@ -28,14 +28,14 @@ export async function showSettingsPage(ctx: Context): Promise<void> {
 
 export const saveProfile = withSettingsErrors(async (ctx) => {
   const profile = parseProfileForm(profileForm.read(getForm(ctx)));
-  await saveAccountProfile(requireCaller(ctx).accountId, profile);
+  await saveOwnProfile(requireCaller(ctx), profile);
   seeOther(ctx, buildOutcomePath('profile'));
 });
 
 export const endSession = defineAccountAction({
   withErrors: withSettingsErrors,
-  describe: async (ctx, { accountId }) => {
-    const session = await findOwnSession(accountId, parseUuidParam(ctx));
+  describe: async (ctx) => {
+    const session = await findOwnSession(requirePerson(ctx).id, parseUuidParam(ctx));
     return {
       question: SESSIONS.signOutQuestion({ browser: describeBrowser(session.userAgent) }),
       consequences: <p>{SESSIONS.signOutEffect({ lastUsed: formatRelativeTime(session.lastUsedAt) })}</p>,
@@ -43,8 +43,8 @@ export const endSession = defineAccountAction({
       returnPath: SETTINGS_PATH,
     };
   },
-  perform: async (ctx, { accountId }) => {
-    await revokeWebSession(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
+  perform: async (ctx, caller) => {
+    await revokeWebSession(caller, parseUuidParam(ctx), getRequestOrigin(ctx));
     return buildOutcomePath('session-ended');
   },
 });
@@ -57,8 +57,8 @@ export const endOtherSessions = defineAccountAction({
     button: shared.signOut(),
     returnPath: SETTINGS_PATH,
   }),
-  perform: async (ctx, { accountId }) => {
-    await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string, getRequestOrigin(ctx));
+  perform: async (ctx, caller) => {
+    await revokeOtherWebSessions(caller, ctx.state.sessionToken as string, getRequestOrigin(ctx));
     return buildOutcomePath('others-ended');
   },
 });

@@ -1,8 +1,11 @@
 import type { VNode } from 'preact';
+import type { Context } from '../../../../context.ts';
+import { mayDo } from '../../../../web/components/areaPage.tsx';
 import { t } from './texts.ts';
 
-/** Links to the security log, the export and the deletion of the account. */
-export function PrivacySection(): VNode {
+/** Links to the security log, and for the owner to the export and the deletion of the account. */
+export function PrivacySection({ ctx }: { ctx: Context }): VNode | null {
+  if (!mayDo(ctx, 'viewSecurityLog')) return null;
   return (
     <section class="card" aria-labelledby="privacy">
       <h2 id="privacy">{t.privacy()}</h2>
@@ -10,12 +13,16 @@ export function PrivacySection(): VNode {
         <a class="button" href="/account/security/">
           {t.securityLog()}
         </a>
-        <a class="button" href="/account/export/">
-          {t.downloadData()}
-        </a>
-        <a class="button danger" href="/account/delete/">
-          {t.deleteAccount()}
-        </a>
+        {mayDo(ctx, 'own') ? (
+          <>
+            <a class="button" href="/account/export/">
+              {t.downloadData()}
+            </a>
+            <a class="button danger" href="/account/delete/">
+              {t.deleteAccount()}
+            </a>
+          </>
+        ) : null}
       </div>
     </section>
   );

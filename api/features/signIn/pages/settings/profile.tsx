@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { LANGUAGE_NAMES } from '../../../../../shared/spec/languages.ts';
-import type { Account } from '../../../../../shared/tables/Account.ts';
+import type { Person } from '../../../../../shared/tables/Person.ts';
 import { DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../../../pipeline/cookies/draftCookie.ts';
 import { defineForm } from '../../../../web/components/defineForm.tsx';
 import type { Options } from '../../../../web/components/fields.tsx';
@@ -33,23 +33,24 @@ export const profileForm = defineForm(
 );
 
 interface ProfileProps {
-  account: Account;
+  person: Person;
+  accountUuid: string;
   draft: FormDraft;
   csrfToken: string;
 }
 
 /** Profile form with the e-mail address. */
-export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNode {
-  const { first_name, use_case, language } = account;
+export function ProfileSection({ person, accountUuid, draft, csrfToken }: ProfileProps): VNode {
+  const { first_name, use_case, language } = person;
   return (
     <section class="card" aria-labelledby="profile">
       <h2 id="profile">{t.profile()}</h2>
       <dl>
         <dt>{shared.emailAddress()}</dt>
-        <dd>{account.email}</dd>
+        <dd>{person.email}</dd>
       </dl>
       <Form action="/account/profile/" token={csrfToken} class="inline">
-        <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
+        <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={accountUuid} />
         <profileForm.Fields values={profileForm.write({ first_name, use_case, language, ...draft })} />
         <button type="submit">{shared.save()}</button>
       </Form>

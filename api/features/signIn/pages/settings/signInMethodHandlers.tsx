@@ -2,7 +2,7 @@ import { listIdentities, removeIdentity } from '../../../../../shared/domain/sig
 import { startSignIn, type SignInProblem } from '../../../../../shared/domain/signIn/signIn.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../../../../shared/gateways/identity/index.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
-import type { Context } from '../../../../context.ts';
+import { requirePerson, type Context } from '../../../../context.ts';
 import { ensureSignInState } from '../../../../pipeline/cookies/signInStateCookie.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
@@ -35,9 +35,10 @@ export async function startIdentityLink(ctx: Context): Promise<void> {
 
 export const removeSignInMethod = defineAccountAction({
   withErrors: withSettingsErrors,
-  describe: async (ctx, { accountId }) => {
+  describe: async (ctx) => {
     const uuid = parseUuidParam(ctx);
-    const identity = (await listIdentities(accountId)).find((linked) => linked.uuid === uuid);
+    const { id } = requirePerson(ctx);
+    const identity = (await listIdentities(id)).find((linked) => linked.uuid === uuid);
     if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
     const title = getIdentityTitle(identity);
     return {
@@ -47,8 +48,8 @@ export const removeSignInMethod = defineAccountAction({
       returnPath: SETTINGS_PATH,
     };
   },
-  perform: async (ctx, { accountId }) => {
-    await removeIdentity(accountId, parseUuidParam(ctx), {
+  perform: async (ctx) => {
+    await removeIdentity(requirePerson(ctx).id, parseUuidParam(ctx), {
       currentToken: ctx.state.sessionToken as string,
       origin: getRequestOrigin(ctx),
     });

@@ -1,10 +1,10 @@
 import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
 import { listIdentities } from '../../../../../shared/domain/signIn/identities.ts';
 import { listActiveSessions } from '../../../../../shared/domain/signIn/sessions.ts';
-import { requireCaller, type Context } from '../../../../context.ts';
+import { requireCaller, requirePerson, type Context } from '../../../../context.ts';
 import { consumeDraft } from '../../../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { t as navigation } from '../../../texts.ts';
 import { NotificationsSection } from '../../../notifications/pages/settings/view.tsx';
@@ -16,21 +16,27 @@ import { describeLinkProblem, SignInMethodsSection } from './signInMethods.tsx';
 
 /** Renders profile, sign-in methods and sessions with their current data. */
 export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const person = requirePerson(ctx);
   const [account, identities, sessions] = await Promise.all([
-    getAccount(accountId),
-    listIdentities(accountId),
-    listActiveSessions(accountId, ctx.state.sessionToken as string),
+    getAccount(caller.accountId),
+    listIdentities(person.id),
+    listActiveSessions({ person_id: person.id }, ctx.state.sessionToken as string),
   ]);
   const csrfToken = createCsrfToken(ctx);
   const problem = flash.problem ?? describeLinkProblem(ctx.query['link_problem'], ctx.query['provider']);
   const children = (
     <>
-      <ProfileSection account={account} draft={consumeDraft(ctx, account.uuid)} csrfToken={csrfToken} />
+      <ProfileSection
+        person={person}
+        accountUuid={account.uuid}
+        draft={consumeDraft(ctx, account.uuid)}
+        csrfToken={csrfToken}
+      />
       <SignInMethodsSection identities={identities} csrfToken={csrfToken} />
       <SessionsSection sessions={sessions} csrfToken={csrfToken} />
-      <NotificationsSection />
-      <PrivacySection />
+      {mayDo(ctx, 'manageNotifications') ? <NotificationsSection /> : null}
+      <PrivacySection ctx={ctx} />
     </>
   );
   await sendAccountAreaPage(

@@ -1,6 +1,6 @@
 import { logSecurityEvent } from '../../../../../shared/domain/accounts/securityEvents.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../../../../shared/gateways/identity/index.ts';
-import { findOrCreateAccountByEmail } from '../../../../../shared/domain/signIn/findOrCreateAccount.ts';
+import { findOrCreatePersonByEmail } from '../../../../../shared/domain/signIn/findOrCreatePerson.ts';
 import { DEV_PROVIDER } from '../../../../../shared/domain/signIn/identities.ts';
 import { startSignIn, completeSignIn } from '../../../../../shared/domain/signIn/signIn.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../../../../shared/lib/email.ts';
@@ -45,11 +45,11 @@ export async function localSignIn(ctx: Context): Promise<void> {
     return sendSignInPage(ctx, { returnTo, problem, email }, 400);
   }
   const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
-  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, {
+  const person = await findOrCreatePersonByEmail(email, DEV_PROVIDER, {
     language: getLanguage(),
     referralClick: link,
   });
-  await startWebSession(ctx, account.id);
+  await startWebSession(ctx, person.id);
   seeOther(ctx, returnTo);
 }
 
@@ -83,6 +83,6 @@ export async function completeProviderSignIn(ctx: Context): Promise<void> {
   if (result.isLink) {
     return seeOther(ctx, result.returnTo);
   }
-  await startWebSession(ctx, result.account.id, result.identityUuid);
+  await startWebSession(ctx, result.person.id, result.identityUuid);
   seeOther(ctx, result.returnTo);
 }

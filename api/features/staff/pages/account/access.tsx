@@ -18,7 +18,7 @@ const describeLimit = (limit: SpendingLimitState | null) => (limit === null ? 'n
 
 /** API keys, sessions, applications and sign-in methods. */
 export function AccessSection({ overview, ctx }: SectionProps): VNode {
-  const { account, keys, keyLimits, sessions, applications, applicationLimits, identities } = overview;
+  const { account, keys, keyLimits, sessions, applications, applicationLimits, identities, members } = overview;
   const mayRevoke = mayUse(ctx, 'revokeAccess');
   const actions =
     account.erased_at === null ? (
@@ -80,6 +80,20 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
       ])}
     />
   );
+  const memberTable = (
+    <Table
+      label="Members"
+      columns={['Member', 'Role', 'Keys', 'Applications', 'Since', 'Until']}
+      rows={members.map((member) => [
+        member.email,
+        member.role,
+        member.api_keys,
+        member.applications,
+        <Time at={member.created_at} />,
+        member.removed_at === null ? '' : <Time at={member.removed_at} />,
+      ])}
+    />
+  );
   const identityTable = (
     <Table
       label="Sign-in methods"
@@ -94,6 +108,7 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
           { id: 'keys', title: 'API keys', isEmpty: keys.length === 0, content: keyTable },
           { id: 'sessions', title: 'Sessions', isEmpty: sessions.length === 0, content: sessionTable },
           { id: 'applications', title: 'Applications', isEmpty: applications.length === 0, content: applicationTable },
+          { id: 'members', title: 'Members', isEmpty: members.length < 2, content: memberTable },
           { id: 'identities', title: 'Sign-in methods', isEmpty: identities.length === 0, content: identityTable },
         ]}
       />

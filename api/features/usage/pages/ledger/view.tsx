@@ -6,7 +6,7 @@ import { findModelInfo } from '../../../../../shared/lib/catalog/knownModels.ts'
 import type { ListPage } from '../../../../../shared/lib/pagination.ts';
 import { LEDGER_ENTRY_TYPES } from '../../../../../shared/spec/states.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import {
   type FilterChoice,
   FilteredPageLinks,
@@ -49,7 +49,7 @@ export async function sendLedgerPage(
         {list.items.length === 0 ? (
           <p>{describeEmptyList(list, query)}</p>
         ) : (
-          <EntryTable entries={list.items} generations={generations} />
+          <EntryTable entries={list.items} generations={generations} mayOpen={mayDo(ctx, 'viewGenerations')} />
         )}
       </section>
       <FilteredPageLinks list={list} path={LEDGER_PATH} query={query} />
@@ -78,15 +78,21 @@ function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string)
 
 type NamedGenerations = ReadonlyMap<string, NamedGeneration>;
 
-/** The model of a generation, which leads to it unless it was deleted; of other entries, the description. */
-function describeEntry(entry: ListedEntry, generations: NamedGenerations): ComponentChildren {
+/**
+ * The model of a generation, which leads to it unless it was deleted or may not be seen; of other entries, the
+ * description.
+ */
+function describeEntry(
+  entry: ListedEntry,
+  { generations, mayOpen }: Omit<EntryTableProps, 'entries'>,
+): ComponentChildren {
   const { description, generation_uuid: uuid } = entry;
   const generation = uuid === null ? undefined : generations.get(uuid);
   if (generation === undefined) return <span lang="en">{description}</span>;
   const { model, is_deleted: isDeleted } = generation;
   const name = findModelInfo(model)?.name ?? model;
   const text = <span lang="en">{entry.entry_type === 'burn' ? name : description.replace(model, name)}</span>;
-  if (!isDeleted) return <a href={`/account/library/${uuid}/`}>{text}</a>;
+  if (!isDeleted) return mayOpen ? <a href={`/account/library/${uuid}/`}>{text}</a> : text;
   return (
     <>
       {text} {t.deleted()}
@@ -97,9 +103,10 @@ function describeEntry(entry: ListedEntry, generations: NamedGenerations): Compo
 interface EntryTableProps {
   entries: readonly ListedEntry[];
   generations: NamedGenerations;
+  mayOpen: boolean;
 }
 
-function EntryTable({ entries, generations }: EntryTableProps): VNode {
+function EntryTable({ entries, ...props }: EntryTableProps): VNode {
   const numeric = [shared.credits(), shared.balanceLabel()];
   return (
     <Table
@@ -109,7 +116,7 @@ function EntryTable({ entries, generations }: EntryTableProps): VNode {
       numeric={numeric}
       rows={entries.map((entry) => [
         <Time at={entry.created_at} />,
-        describeEntry(entry, generations),
+        describeEntry(entry, props),
         ENTRY_TYPES[entry.entry_type](),
         formatChange(entry.amount),
         formatNumber(entry.balance_after),

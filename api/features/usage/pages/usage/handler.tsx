@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { getUsageSummary } from '../../../../../shared/domain/usage/usageSummary.ts';
 import { getUsageByDay } from '../../../../../shared/domain/usage/usageByDay.ts';
+import { listMemberUsage } from '../../../../../shared/domain/usage/usageByMember.ts';
 import { getKeyUsageOverview } from '../../../../../shared/domain/usage/usageByKey.ts';
 import type { Context } from '../../../../context.ts';
 import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
@@ -22,10 +23,11 @@ export async function showUsagePage(ctx: Context): Promise<void> {
   const shown = await findShownAccount(ctx);
   const { accountId, isTest } = shown;
   const period = PERIODS.find((days) => String(days) === ctx.query['days']) ?? 30;
-  const [summary, usage, byKey] = await Promise.all([
+  const [summary, usage, byKey, byMember] = await Promise.all([
     getUsageSummary(accountId),
     getUsageByDay(accountId, period),
     getKeyUsageOverview(accountId),
+    listMemberUsage(accountId, 1),
   ]);
   const live = (
     <div class="columns">
@@ -74,6 +76,12 @@ export async function showUsagePage(ctx: Context): Promise<void> {
         <section class="card" aria-labelledby="by-key">
           <h2 id="by-key">{t.byKey()}</h2>
           <UsageTable title={shared.apiKey()} rows={listKeyRows(byKey)} />
+        </section>
+      )}
+      {byMember.totalItems < 2 ? null : (
+        <section class="card" aria-labelledby="by-member">
+          <h2 id="by-member">{t.byMember()}</h2>
+          <UsageTable title={t.member()} rows={byMember.items.map(({ email, ...sum }) => ({ label: email, ...sum }))} />
         </section>
       )}
     </>

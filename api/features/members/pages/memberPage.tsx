@@ -1,0 +1,87 @@
+import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
+import { findMember, type ListedMember } from '../../../../shared/domain/members/members.ts';
+import { listMemberLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { defineForm } from '../../../web/components/defineForm.tsx';
+import { Form } from '../../../web/components/form.tsx';
+import { selectField } from '../../../web/components/formFields.tsx';
+import { describeLimitHint, spendingLimitField } from '../../../web/components/spendingLimit.tsx';
+import { t as shared } from '../../../web/texts.ts';
+import { t } from './texts.ts';
+import { describeAccess, listRoleOptions, MEMBERS_PATH } from './view.tsx';
+
+/** Form for a member. The role of the owner, and one's own, is not part of it. */
+export const memberForm = defineForm(
+  { prefix: 'member' },
+  {
+    role: selectField({ label: t.role, options: listRoleOptions, hint: t.roleHint, isHintAbove: true }),
+    credit_limit: spendingLimitField({ periods: SPENDING_PERIODS, isApart: true }),
+  },
+);
+
+/** Finds the member that the address names. @throws ServiceError not_found */
+export const findNamedMember = (ctx: Context): Promise<ListedMember> =>
+  findMember(requireCaller(ctx).accountId, parseUuidParam(ctx));
+
+/** Renders the form for a member with the actions on it. Of a removed one only what it made can be revoked. */
+export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const { accountId, member: own } = requireCaller(ctx);
+  const member = await findNamedMember(ctx);
+  const { number, uuid, email, role } = member;
+  const [{ balance }, limits] = await Promise.all([getAccount(accountId), listMemberLimits(accountId)]);
+  const current = limits.get(number) ?? null;
+  const entered = flash.problem === undefined ? undefined : ctx.state.form;
+  const isPresent = member.removed_at === null;
+  const hasFixedRole = role === 'owner' || number === own?.number;
+  const path = `${MEMBERS_PATH}${uuid}/`;
+  const children = (
+    <>
+      {isPresent ? (
+        <section class="card" aria-labelledby="member">
+          <h2 id="member">{email}</h2>
+          <Form action={path} token={createCsrfToken(ctx)}>
+            <memberForm.Fields
+              values={entered ?? memberForm.write({ role, credit_limit: current })}
+              only={hasFixedRole ? ['credit_limit'] : ['role', 'credit_limit']}
+              hints={{ credit_limit: describeLimitHint(current, balance) }}
+            />
+            <div class="buttons">
+              <button type="submit" class="main">
+                {shared.save()}
+              </button>
+              <a class="button" href={MEMBERS_PATH}>
+                {shared.cancel()}
+              </a>
+            </div>
+          </Form>
+        </section>
+      ) : null}
+      <section class="card" aria-labelledby="access">
+        <h2 id="access">{isPresent ? t.revokeAccess() : email}</h2>
+        <p>{describeAccess(member)}</p>
+        <div class="buttons">
+          {member.api_keys + member.applications === 0 ? null : (
+            <a class="button danger" href={`${path}revoke-access/`}>
+              {t.revokeAccess()}
+            </a>
+          )}
+          {isPresent && !hasFixedRole ? (
+            <a class="button danger" href={`${path}remove/`}>
+              {t.remove()}
+            </a>
+          ) : null}
+          {isPresent && mayDo(ctx, 'own') && number !== own?.number ? (
+            <a class="button danger" href={`${path}hand-over/`}>
+              {t.handOver()}
+            </a>
+          ) : null}
+        </div>
+      </section>
+    </>
+  );
+  await sendAccountAreaPage(ctx, { current: MEMBERS_PATH, heading: t.members(), ...flash, children }, status);
+}

@@ -1,0 +1,249 @@
+import type { Transaction } from 'objection';
+import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
+import type { CreditLimit } from '../../presenters/spendingLimit.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { PAGE_SIZE } from '../../spec/limits.ts';
+import { type AssignableRole, hasRight, type MemberRole } from '../../spec/roles.ts';
+import { Account } from '../../tables/Account.ts';
+import { Member } from '../../tables/Member.ts';
+import { Person } from '../../tables/Person.ts';
+import { Session } from '../../tables/Session.ts';
+import { assertNotDeleting } from '../accounts/accounts.ts';
+import { type Caller, requireMember } from '../accounts/caller.ts';
+import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { pickOwnerColumns } from '../accounts/people.ts';
+import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { erasePersonWithoutAccount } from '../signIn/erasePerson.ts';
+import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
+import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
+
+/** A member as the others see it. */
+export interface ListedMember extends Pick<Member, 'number' | 'uuid' | 'role' | 'created_at' | 'removed_at'> {
+  email: string;
+  first_name: string;
+  /** Active API keys that it made, and applications that it connected. */
+  api_keys: number;
+  applications: number;
+}
+
+const LISTED_MEMBER = `
+   SELECT m.number, m.uuid, m.role, m.created_at, m.removed_at, p.email, p.first_name,
+          (SELECT cast(count(*) AS int) FROM api_keys k
+            WHERE k.account_id = m.account_id AND k.member_number = m.number AND k.revoked_at IS NULL) AS api_keys,
+          (SELECT cast(count(DISTINCT g.client_id) AS int) FROM oauth_grants g
+            WHERE g.account_id = m.account_id AND g.member_number = m.number
+              AND g.connected_at IS NOT NULL AND g.revoked_at IS NULL) AS applications
+     FROM members m JOIN people p ON p.id = m.person_id`;
+
+const LIST_MEMBERS = prepared(
+  'list_members',
+  `${LISTED_MEMBER} WHERE m.account_id = :accountId AND m.number BETWEEN :oldest AND :newest ORDER BY m.number DESC`,
+);
+
+const FIND_MEMBER = prepared('find_member', `${LISTED_MEMBER} WHERE m.account_id = :accountId AND m.uuid = :uuid`);
+
+/** Lists the members of an account, newest first, including removed ones. */
+export async function listMembers(accountId: number, page: number): Promise<ListPage<ListedMember>> {
+  const account = await Account.query().findById(accountId).select('member_count').throwIfNotFound();
+  const { member_count: totalItems } = account;
+  const newest = totalItems - getPageOffset(page);
+  if (newest <= 0) return { page, totalItems, items: [] };
+  const bindings = { accountId, oldest: newest - PAGE_SIZE + 1, newest };
+  return { page, totalItems, items: await runStatement<ListedMember>(LIST_MEMBERS, bindings) };
+}
+
+/** Finds a member, also a removed one. @throws ServiceError not_found */
+export async function findMember(accountId: number, uuid: string): Promise<ListedMember> {
+  const [member] = await runStatement<ListedMember>(FIND_MEMBER, { accountId, uuid });
+  if (member === undefined) throw memberNotFoundError();
+  return member;
+}
+
+function memberNotFoundError(): ServiceError {
+  return new ServiceError('not_found', 'Not found. This account has no member with that UUID.');
+}
+
+/** A member of the account of a caller, which the transaction has locked. */
+async function requireLockedMember(
+  transaction: Transaction,
+  { accountId }: Caller,
+  uuid: string,
+  { mayBeRemoved = false } = {},
+): Promise<Member> {
+  const member = await Member.query(transaction).findOne({ account_id: accountId, uuid });
+  if (member === undefined || (member.removed_at !== null && !mayBeRemoved)) throw memberNotFoundError();
+  return member;
+}
+
+/** Changes of a member; null removes the limit. */
+export interface MemberChange {
+  role?: AssignableRole;
+  credit_limit?: CreditLimit | null;
+}
+
+/**
+ * Changes the role or the spending limit of a member, effective for its next request and that of its keys and applications.
+ * @throws ServiceError not_found; validation_error for the role of the owner, or the caller's own; insufficient_scope or
+ *   invalid_api_key if the caller's role or session changed meanwhile.
+ */
+export async function changeMember(
+  caller: Caller,
+  uuid: string,
+  { role, credit_limit: limit }: MemberChange,
+  origin: RequestOrigin,
+): Promise<void> {
+  const { accountId } = caller;
+  await Account.transaction(async (transaction) => {
+    await lockAccountOfCaller(transaction, caller);
+    const member = await requireLockedMember(transaction, caller, uuid);
+    const { number, role: former } = member;
+    const isRoleChanged = role !== undefined && role !== former;
+    if (isRoleChanged) {
+      if (former === 'owner')
+        throw new ServiceError('validation_error', 'role: the owner has this role until the account is handed over.', {
+          field: 'role',
+        });
+      if (number === requireMember(caller).number)
+        throw new ServiceError('validation_error', 'role: another member with the right must change your own role.', {
+          field: 'role',
+        });
+      await member.$query(transaction).patch({ role });
+    }
+    const isLimitChanged =
+      limit !== undefined && (await setSpendingLimit(transaction, accountId, { memberNumber: number }, limit));
+    if (!isRoleChanged && !isLimitChanged) return;
+    const details: Record<string, string | number> = {
+      member: await describePerson(transaction, member),
+      ...(isRoleChanged ? { role, former_role: former } : {}),
+      ...(isLimitChanged ? { changed: 'credit_limit' } : {}),
+    };
+    await recordSecurityEvent(transaction, { accountId, event: 'member_changed', origin, details, subject: { uuid } });
+  });
+}
+
+async function describePerson(transaction: Transaction, { person_id: id }: Member): Promise<string> {
+  return (await Person.query(transaction).findById(id).select('email').throwIfNotFound()).email;
+}
+
+/**
+ * Removes a member: its sessions end, and its keys and applications stay with its last role, unless they are revoked. A
+ * person who is not a member of any account then is erased.
+ * @param revokesAccess revokes the keys and applications that it made.
+ * @throws ServiceError not_found; validation_error for the owner; insufficient_scope or invalid_api_key if the caller's role
+ *   or session changed meanwhile.
+ */
+export async function removeMember(
+  caller: Caller,
+  uuid: string,
+  { revokesAccess }: { revokesAccess: boolean },
+  origin: RequestOrigin,
+): Promise<RevokedAccess> {
+  return Account.transaction(async (transaction) => {
+    await lockAccountOfCaller(transaction, caller);
+    const member = await requireLockedMember(transaction, caller, uuid);
+    return endMembership(transaction, member, { revokesAccess, event: 'member_removed', origin });
+  });
+}
+
+/**
+ * Ends the membership of the caller.
+ * @throws ServiceError validation_error for the owner.
+ */
+export async function leaveAccount(caller: Caller, origin: RequestOrigin): Promise<RevokedAccess> {
+  return Account.transaction(async (transaction) => {
+    await lockAccountOfCaller(transaction, caller);
+    const { number } = requireMember(caller);
+    const member = await Member.query(transaction).findById([caller.accountId, number]).throwIfNotFound();
+    return endMembership(transaction, member, { revokesAccess: false, event: 'member_left', origin });
+  });
+}
+
+interface Departure {
+  revokesAccess: boolean;
+  event: 'member_removed' | 'member_left';
+  origin: RequestOrigin;
+}
+
+async function endMembership(
+  transaction: Transaction,
+  member: Member,
+  { revokesAccess, event, origin }: Departure,
+): Promise<RevokedAccess> {
+  const { account_id: accountId, number: memberNumber, role, uuid, person_id: personId } = member;
+  if (role === 'owner')
+    throw new ServiceError(
+      'validation_error',
+      'The owner cannot be removed. Hand the account over to another member first.',
+    );
+  const details: Record<string, string | number> = { member: await describePerson(transaction, member), role };
+  const sessions = await Session.query(transaction)
+    .where({ account_id: accountId, member_number: memberNumber })
+    .delete();
+  const revoked = revokesAccess
+    ? await revokeCredentials(transaction, accountId, { memberNumber })
+    : { keys: 0, grants: 0 };
+  await member.$query(transaction).patch({ removed_at: now() });
+  await erasePersonWithoutAccount(transaction, personId);
+  const ended = { sessions, ...revoked };
+  await recordSecurityEvent(transaction, {
+    accountId,
+    event,
+    origin,
+    details: { ...details, ...ended },
+    subject: { uuid },
+  });
+  return ended;
+}
+
+/**
+ * Revokes the API keys and applications of a member, also of a removed one.
+ * @throws ServiceError not_found
+ */
+export async function revokeMemberAccess(
+  caller: Caller,
+  uuid: string,
+  origin: RequestOrigin,
+): Promise<Omit<RevokedAccess, 'sessions'>> {
+  const { accountId } = caller;
+  return Account.transaction(async (transaction) => {
+    await lockAccountOfCaller(transaction, caller);
+    const member = await requireLockedMember(transaction, caller, uuid, { mayBeRemoved: true });
+    const revoked = await revokeCredentials(transaction, accountId, { memberNumber: member.number });
+    if (revoked.keys + revoked.grants === 0) return revoked;
+    const details = { member: await describePerson(transaction, member), sessions: 0, ...revoked };
+    await recordSecurityEvent(transaction, { accountId, event: 'access_revoked', origin, details, subject: { uuid } });
+    return revoked;
+  });
+}
+
+/**
+ * Hands an account over to another member, who gets its address, messages and payouts; the caller becomes an admin. The
+ * customer at the payment processor stays, with the address that it has there.
+ * @throws ServiceError not_found; validation_error while the account is being deleted, or for the caller itself.
+ */
+export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
+  const { accountId } = caller;
+  await Account.transaction(async (transaction) => {
+    const account = await lockAccountOfCaller(transaction, caller);
+    assertNotDeleting(account);
+    const heir = await requireLockedMember(transaction, caller, uuid);
+    const former = await Member.query(transaction).findOne({ account_id: accountId, role: 'owner' }).throwIfNotFound();
+    if (!hasRight(requireMember(caller).role, 'own') || heir.number === former.number)
+      throw new ServiceError('validation_error', 'Choose another member of the account.');
+    const person = await Person.query(transaction).findById(heir.person_id).forNoKeyUpdate().throwIfNotFound();
+    // In this order: an account never has two owners.
+    await former.$query(transaction).patch({ role: 'admin' });
+    await heir.$query(transaction).patch({ role: 'owner' satisfies MemberRole });
+    await account.$query(transaction).patch(pickOwnerColumns(person));
+    const details = { member: person.email };
+    await recordSecurityEvent(transaction, {
+      accountId,
+      event: 'account_handed_over',
+      origin,
+      details,
+      subject: { uuid },
+    });
+  });
+}

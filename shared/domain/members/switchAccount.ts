@@ -1,0 +1,63 @@
+import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import type { MemberRole } from '../../spec/roles.ts';
+import { Account } from '../../tables/Account.ts';
+import { Person } from '../../tables/Person.ts';
+import { Session } from '../../tables/Session.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { accountSuspendedError, invalidCredentialError } from '../accounts/credentials.ts';
+import { findPersonOfCaller, lockPerson } from '../accounts/people.ts';
+import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+
+/** An account that a person may switch to. */
+export interface JoinedAccount {
+  uuid: string;
+  /** Address of the owner. */
+  email: string;
+  role: MemberRole;
+  is_current: boolean;
+}
+
+const LIST_JOINED_ACCOUNTS = prepared(
+  'list_joined_accounts',
+  `SELECT a.uuid, a.email, m.role, a.id = :accountId AS is_current
+     FROM members own
+     JOIN members m ON m.person_id = own.person_id AND m.removed_at IS NULL
+     JOIN accounts a ON a.id = m.account_id
+    WHERE own.account_id = :accountId AND own.number = :number
+    ORDER BY m.role <> 'owner', m.created_at, a.id`,
+);
+
+/** Lists the accounts of the person behind a session, own ones first. */
+export async function listJoinedAccounts({ accountId, member }: Caller): Promise<JoinedAccount[]> {
+  return runStatement<JoinedAccount>(LIST_JOINED_ACCOUNTS, { accountId, number: member?.number ?? 0 });
+}
+
+/**
+ * Lets the session of a caller act on another account of its person, as its later sign-ins do. Requests of the session that
+ * wait for the former account are rejected.
+ * @throws ServiceError not_found unless the person is a member; account_suspended; invalid_api_key if the session ended.
+ */
+export async function switchAccount(caller: Caller, accountUuid: string, origin: RequestOrigin): Promise<void> {
+  const { credential } = caller;
+  if (credential.kind !== 'session') throw invalidCredentialError(caller);
+  await Account.transaction(async (transaction) => {
+    const person = await findPersonOfCaller(caller, transaction);
+    if (person === undefined) throw invalidCredentialError(caller);
+    const { members, accounts } = await lockPerson(transaction, person.id);
+    const account = accounts.find(({ uuid }) => uuid === accountUuid);
+    const member = members.find(({ account_id: id }) => id === account?.id);
+    if (account === undefined || member === undefined)
+      throw new ServiceError('not_found', 'Not found. You are not a member of an account with that UUID.');
+    if (account.suspended_at !== null) throw accountSuspendedError();
+    const { number: memberNumber } = member;
+    const change = { account_id: account.id, member_number: memberNumber, last_used_at: now() };
+    const switched = await Session.query(transaction).findById(credential.hash).patch(change);
+    if (switched === 0) throw invalidCredentialError(caller);
+    await Person.query(transaction).findById(person.id).patch({ current_account_id: account.id });
+    if (account.id === caller.accountId) return;
+    const entered = { accountId: account.id, origin: { ...origin, memberNumber } };
+    await recordSecurityEvent(transaction, { ...entered, event: 'account_entered' });
+  });
+}

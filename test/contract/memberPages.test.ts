@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { createBrowserFor, findForm, type HttpPage } from '../harness/httpBrowser.ts';
+import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+describe('the pages about members', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  const open = (person: TestCustomer, path: string): Promise<HttpPage> =>
+    createBrowserFor(person).request(service.baseUrl + path);
+
+  /** Submits the form of a page. @returns the response, and the page that it redirects to. */
+  async function submit(
+    person: TestCustomer,
+    path: string,
+    fields: Record<string, string> = {},
+    page = path,
+  ): Promise<{ status: number; next: HttpPage }> {
+    const visitor = createBrowserFor(person);
+    const form = findForm((await visitor.request(service.baseUrl + page)).text, path);
+    const sent = await visitor.submitForm(service.baseUrl + path, { ...form.fields, ...fields });
+    const location = sent.headers.get('location');
+    return {
+      status: sent.status,
+      next: location === null ? sent : await visitor.request(new URL(location, service.baseUrl)),
+    };
+  }
+
+  it('list members with their roles, and invite, send again and revoke', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'developer');
+    const { text } = await open(owner, '/account/members/');
+    expect(text).to.include(owner.email).and.include(member.email).and.include('Developer').and.include('Owner');
+    const { status, next } = await submit(owner, '/account/members/', { email: 'new@example.com', role: 'billing' });
+    expect(status).to.equal(303);
+    expect(next.text).to.include('The invitation was sent.').and.include('new@example.com');
+    const [, path = ''] = /href="(\/account\/members\/invitations\/[\w-]+\/)resend\/"/.exec(next.text) ?? [];
+    expect((await submit(owner, `${path}resend/`)).next.text).to.include('The invitation was sent.');
+    expect((await submit(owner, `${path}revoke/`)).next.text)
+      .to.include('Its link no longer works.')
+      .and.not.include('new@example.com');
+  });
+
+  it('show at its field why an address is not invited, with what was entered', async () => {
+    const owner = await service.createCustomer(null);
+    const { status, next } = await submit(owner, '/account/members/', { email: owner.email, role: 'viewer' });
+    expect(status).to.equal(400);
+    expect(next.text).to.include('This person is a member already').and.include(`value="${owner.email}"`);
+  });
+
+  it('change the role and the limit of a member, and remove it with a confirmation', async () => {
+    const owner = await service.createCustomer('pro');
+    const member = await withKey(await addMember(owner, 'developer'));
+    const { uuid } = await findListed(owner, member);
+    const path = `/account/members/${uuid}/`;
+    const saved = await submit(owner, path, { role: 'viewer', limit_credits: '50', limit_period: 'month' });
+    expect(saved.next.text).to.include('The member was changed.').and.include('0 of 50 credits a month are used');
+    expect(await findListed(owner, member)).to.deep.include({
+      role: 'viewer',
+      credit_limit: { credits: 50, period: 'month' },
+    });
+    const question = await open(owner, `${path}remove/`);
+    expect(question.text).to.include(`Remove ${member.email}?`).and.include('1 API key, 0 applications');
+    expect((await submit(owner, `${path}remove/`)).next.text)
+      .to.include('The member was removed')
+      .and.include('Former');
+    // Keys of a former member can still be revoked.
+    expect((await open(owner, path)).text)
+      .to.include('Revoke keys and applications')
+      .and.not.include('remove/"');
+    expect((await submit(owner, `${path}revoke-access/`)).next.text).to.include('were revoked');
+    expect((await findListed(owner, member)).api_keys).to.equal(0);
+  });
+
+  it('hand the account over, and let a member leave', async () => {
+    const owner = await service.createCustomer(null);
+    const heir = await addMember(owner, 'viewer');
+    const { uuid } = await findListed(owner, heir);
+    const { next } = await submit(owner, `/account/members/${uuid}/hand-over/`);
+    expect(next.text).to.include('You are an admin.');
+    expect((await open(owner, '/account/members/')).text).to.include('Leave this account');
+    const left = await submit(owner, '/account/members/leave/');
+    expect(left.next.url.pathname).to.equal('/sign-in');
+    // A person without an account is erased.
+    expect(await findListed(heir, owner)).to.equal(undefined);
+    const { body } = await heir.requestWithSession('GET', '/api/members/');
+    expect(body.data.map((member: any) => member.removed_at !== null)).to.deep.equal([false, true]);
+  });
+
+  it('have a choice of the account in the header for a person with several, and for no other', async () => {
+    const owner = await service.createCustomer('pro');
+    const member = await addMember(owner, 'viewer');
+    expect((await open(owner, '/account/')).text).to.not.include('action="/account/switch/"');
+    const { text } = await open(member, '/account/');
+    expect(text).to.include('action="/account/switch/"').and.include(owner.email);
+    const [, own = ''] = new RegExp(`value="([\\w-]{36})"[^>]*>${member.email}`).exec(text) ?? [];
+    const { status } = await submit(member, '/account/switch/', { switch_to: own }, '/account/');
+    expect(status).to.equal(303);
+    const { body } = await member.requestWithSession('GET', '/authentication/accounts/');
+    expect(body.accounts.map((account: any) => account.is_current)).to.deep.equal([true, false]);
+  });
+
+  it('ask before an invitation is accepted, and say to a person with another address why not', async () => {
+    const owner = await service.createCustomer(null);
+    const invited = await service.createCustomer(null);
+    const path = await invite(owner, invited, 'admin');
+    const { text } = await open(invited, path);
+    expect(text).to.include(`Join the account of ${owner.email}?`).and.include('Your role will be: Admin.');
+    const stranger = await service.createCustomer(null);
+    const refused = await open(stranger, path);
+    expect(refused.status).to.equal(403);
+    expect(refused.text).to.include('Sign in with the address that it was sent to').and.not.include(invited.email);
+    expect(await accept(invited, path)).to.equal(303);
+    // Without a session, the link leads to the sign-in and back.
+    const visitor = await fetch(service.baseUrl + path, { redirect: 'manual' });
+    expect(visitor.headers.get('location')).to.include(encodeURIComponent(path));
+  });
+});
