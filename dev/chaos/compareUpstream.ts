@@ -4,7 +4,8 @@ import { CALLBACK_ONLY } from './randomCallbacks.ts';
 
 const STATEMENTS = {
   'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
-  'run-once': 'A generation runs once, and at most once more if the outcome of its submission was unknown.',
+  'run-once':
+    'A generation runs once, at most once more if the outcome of its submission was unknown, and once more elsewhere after a run that failed.',
   'canceled-runs-were-obsolete':
     'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it and the upstream said that it had not started.',
   'canceled-generations-did-not-run': 'A generation that its owner has canceled has no run that started.',
@@ -18,6 +19,7 @@ interface GenerationRow {
   prompt: string;
   status: string;
   unconfirmed_submits: number;
+  has_failed_over: boolean;
   request_id: string | null;
   ended_before_deadline: boolean;
   is_cancel_requested: boolean;
@@ -69,13 +71,21 @@ function describeCanceledRun(
   return `run ${id} was recorded, and then canceled: ${owner}; ${row.status}, ${row.error_message ?? 'no error'}; after its submission it started ${after(startedAt)}, ended ${after(completedAt)}, was polled ${polls.map(after).join(', ')}`;
 }
 
+function countAllowedRuns(
+  { unconfirmed_submits, has_failed_over }: GenerationRow,
+  made: readonly UpstreamJob[],
+): number {
+  const hasFailed = made.some(({ outcome }) => outcome?.kind === 'failed');
+  return Math.min(2, 1 + unconfirmed_submits) + Number(has_failed_over && hasFailed);
+}
+
 /** Compares generations with the runs of the upstream, when nothing is in progress. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, p.prompt, status, unconfirmed_submits,
             upstream_handle ->> 'request_id' AS request_id, completed_at < deadline_at AS ended_before_deadline,
             cancel_requested_at IS NOT NULL AS is_cancel_requested, coalesce(error_message = 'Canceled.', false) AS is_canceled,
-            error_message
+            error_message, failed_over_at IS NOT NULL AS has_failed_over
        FROM generations g JOIN chaos.prompts p ON p.generation = g.uuid`,
   );
   const generations = new Map((rows as GenerationRow[]).map((row) => [row.prompt, row]));
@@ -92,12 +102,13 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   for (const [prompt, made] of runs) {
     const row = generations.get(prompt);
     if (row === undefined) report('runs-have-a-generation', row, prompt, `${made.length} runs without a generation`);
-    else if (made.length > Math.min(2, 1 + row.unconfirmed_submits)) {
+    else if (made.length > countAllowedRuns(row, made)) {
+      const elsewhere = row.has_failed_over ? ', tried elsewhere' : '';
       report(
         'run-once',
         row,
         row.uuid,
-        `${made.length} runs, ${row.unconfirmed_submits} submissions of unknown outcome`,
+        `${made.length} runs, ${row.unconfirmed_submits} submissions of unknown outcome${elsewhere}`,
       );
     }
   }
