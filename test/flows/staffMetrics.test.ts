@@ -180,6 +180,7 @@ describe('staff metrics', () => {
         old.email,
       ]);
       await service.sql('DELETE FROM accounts WHERE email = $1', [old.email]);
+      await service.sql('DELETE FROM people WHERE email = $1', [old.email]);
       await service.sql(
         `INSERT INTO accounts (uuid, email, social_provider, created_at)
          SELECT gen_random_uuid(), 'old-' || days || '@example.com', 'dev', now() - days * interval '1 day'
