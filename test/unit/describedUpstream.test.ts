@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { jwtVerify } from 'jose';
 import type { KindProtocol, Protocol } from '../../shared/gateways/upstreams/described/protocol.ts';
 import type { SubmitImage, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
 import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
@@ -66,56 +65,6 @@ describe('an upstream whose protocol is described', () => {
   const handle: UpstreamHandle = { id: 'j1' };
   const poll = (protocol: Partial<Protocol> = {}) => upstream(protocol).poll(handle);
   const answering = (body: unknown, status = 200) => server.on('GET /v1/jobs/j1', { status, body });
-
-  const send = async (protocol: Partial<Protocol>, settings: Partial<UpstreamSettings> = {}) => {
-    accepting();
-    await upstream(protocol, settings).submit(buildSubmission());
-    return server.last;
-  };
-  describe('sends its key', () => {
-    it('as a bearer token, in a header with a prefix, or not at all', async () => {
-      expect((await send({})).headers.authorization).to.equal('Bearer test');
-      const header = await send({ auth: { type: 'header', name: 'X-Key', prefix: 'Token ' } });
-      expect(header.headers).to.include({ 'x-key': 'Token test' });
-      expect(header.headers).to.not.have.property('authorization');
-      expect((await send({ auth: { type: 'none' } })).headers).to.not.have.property('authorization');
-      expect((await send({}, { key: null })).headers).to.not.have.property('authorization');
-    });
-
-    it('as a parameter of the address, which no error repeats', async () => {
-      const protocol: Partial<Protocol> = { auth: { type: 'query', name: 'key' } };
-      const key = 'a secret/key';
-      for (const answer of [{ status: 500, body: {} }, 'drop', 'garbage', 'hang'] as const) {
-        server.on('POST /v1/jobs?key=a+secret%2Fkey', answer);
-        const error = await captureUpstreamError(upstream(protocol, { key }).submit(buildSubmission()));
-        expect(`${error.message} ${error.stack}`).to.not.match(/secret/);
-      }
-      const refused = upstream(protocol, { key, baseUrl: 'http://127.0.0.1:1' }).submit(buildSubmission());
-      expect((await captureUpstreamError(refused)).message).to.not.include('secret');
-      server.on('POST /v1/jobs?key=a+secret%2Fkey', {
-        status: 400,
-        body: { error: { message: 'The key "a secret/key" (a%20secret%2Fkey) is unknown.' } },
-      });
-      const echoed = await captureUpstreamError(upstream(protocol, { key }).submit(buildSubmission()));
-      expect(echoed.message).to.equal('The key "***" (***) is unknown.');
-    });
-
-    for (const algorithm of ['HS256', 'HS512'] as const) {
-      it(`as the signature of a token with the id of the key, ${algorithm}`, async () => {
-        const auth = { type: 'jwt', algorithm, lifetime_seconds: 600 } as const;
-        const secret = new TextEncoder().encode('test');
-        const token = (await send({ auth }, { keyId: 'ak-1' })).headers.authorization?.split(' ')[1] as string;
-        const { payload, protectedHeader } = await jwtVerify(token, secret);
-        expect(protectedHeader).to.deep.equal({ alg: algorithm, typ: 'JWT' });
-        expect(payload.iss).to.equal('ak-1');
-        expect((payload.exp as number) - (payload.nbf as number)).to.equal(605);
-        const other = await send({ auth: { ...auth, key_id: 'kid' } }, { keyId: 'ak-1' });
-        const verified = await jwtVerify(other.headers.authorization?.split(' ')[1] as string, secret);
-        expect(verified.protectedHeader.kid).to.equal('ak-1');
-        expect(verified.payload).to.not.have.property('iss');
-      });
-    }
-  });
 
   describe('submits', () => {
     it('the input with the fields of the description, in the body or in one field of it', async () => {
@@ -472,6 +421,25 @@ describe('an upstream whose protocol is described', () => {
       expect(server.lastJson).to.deep.equal({ delete: ['j1'] });
     });
 
+    it('at a path that depends on images, as do polls', async () => {
+      const path = { $by: 'with_images', true: '/image-jobs/{id}', false: '/jobs/{id}' };
+      const described = upstream({ video: { ...VIDEO, poll: { ...VIDEO.poll!, path }, cancel: { path } } });
+      server.on('POST /v1/jobs', { status: 200, body: { id: 'j1' } });
+      const images = [image('a')];
+      const withImages = getHandle(await described.submit({ ...buildSubmission(), images }));
+      const without = getHandle(await described.submit(buildSubmission()));
+      server.clear();
+      for (const place of ['jobs', 'image-jobs'])
+        for (const method of ['GET', 'DELETE'])
+          server.on(`${method} /v1/${place}/j1`, { status: 200, body: { status: 'waiting' } });
+      await described.poll(withImages);
+      await described.cancel(withImages);
+      await described.poll(without);
+      await described.cancel(without);
+      const expected = ['GET /v1/image-jobs/j1', 'DELETE /v1/image-jobs/j1', 'GET /v1/jobs/j1', 'DELETE /v1/jobs/j1'];
+      expect(server.calls).to.deep.equal(expected);
+    });
+
     it('nothing if the description has no cancellation', async () => {
       expect(await upstream().cancel(handle)).to.equal('unknown');
       expect(server.calls).to.deep.equal([]);
@@ -486,5 +454,8 @@ describe('an upstream whose protocol is described', () => {
     expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable' });
     server.on('GET /v1/health', { status: 401, body: {} });
     expect(await captureUpstreamError(upstream().probe())).to.include({ isAccountError: true });
+    server.on('GET /v1/health', { status: 200, body: { code: 1004 } });
+    const errors: Protocol['errors'] = [{ at: '/code', is: ['1004'], means: 'account' }];
+    expect(await captureUpstreamError(upstream({ errors }).probe())).to.include({ isAccountError: true });
   });
 });

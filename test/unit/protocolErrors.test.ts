@@ -157,7 +157,7 @@ describe('the description of a protocol in UPSTREAMS', () => {
     [
       'a poll with an unknown variable',
       poll({ path: '/jobs/{job}' }),
-      '/protocol/video/poll cannot be filled: unknown variable "job"; available are model, id.',
+      '/protocol/video/poll cannot be filled: unknown variable "job"; available are model, id, with_images.',
     ],
     [
       'a poll without a path',
@@ -167,12 +167,12 @@ describe('the description of a protocol in UPSTREAMS', () => {
     [
       'a result with an unknown variable',
       poll({ result: { path: '/files/{file}' } }),
-      '/protocol/video/poll/result cannot be filled: unknown variable "file"; available are model, id.',
+      '/protocol/video/poll/result cannot be filled: unknown variable "file"; available are model, id, with_images.',
     ],
     [
       'a cancellation with an unknown variable',
       video({ cancel: { path: '/jobs/{job}' } }),
-      '/protocol/video/cancel cannot be filled: unknown variable "job"; available are model, id.',
+      '/protocol/video/cancel cannot be filled: unknown variable "job"; available are model, id, with_images.',
     ],
     ['a rule without a meaning', { errors: [{ status: 400 }] }, '/protocol/errors/0 must have "means".'],
     [
@@ -274,6 +274,32 @@ describe('the description of a protocol in UPSTREAMS', () => {
       expect(getError({ protocol: { ...GOOD, image: { submit: { path: '/jobs', output } } } }, { CATALOG })).to.include(
         expected,
       );
+  });
+
+  it('may have keys without an id, if its protocol also takes plain keys', () => {
+    expect(getError({ protocol: { ...GOOD, auth: { type: 'jwt', plain_keys: true } } })).to.equal('nothing');
+  });
+
+  it('has an input that may depend on images, and is tried with them and without', () => {
+    const common = { name: 'M', kind: 'video', description: 'M.', upstreams: ['gpu:large'], credits: 2 };
+    const params = { size: { enum: ['s', 'l'], default: 's' } };
+    const getProblem = (size: object, inputs: object) => {
+      const input = { prompt: '$prompt', frame: '$first_frame', size: { $by: 'with_images size', ...size } };
+      const protocol = { ...GOOD, video: { ...GOOD.video, input } };
+      return getError({ protocol }, { CATALOG: JSON.stringify({ models: { m: { ...common, params, inputs } } }) });
+    };
+    const [without, withImages] = [
+      { 'false s': 1, 'false l': 2 },
+      { 'true s': 3, 'true l': 4 },
+    ];
+    const frame = { role: 'first_frame' };
+    expect(getProblem(without, {})).to.equal('nothing');
+    expect(getProblem({ ...without, ...withImages }, { frame })).to.equal('nothing');
+    expect(getProblem({ ...without, 'true s': 3 }, { frame })).to.include(
+      'does not fit {"size":"l"} with images: the table by with_images and size has no "true l"',
+    );
+    expect(getProblem(withImages, { frame })).to.include('has no "false s"');
+    expect(getProblem(withImages, { frame: { ...frame, required: true } })).to.equal('nothing');
   });
 
   it('has the inputs and prices of its models, which UPSTREAMS may override', () => {

@@ -1,5 +1,6 @@
 import type { GenerationParams, InputRole, ModelInput, ModelKind, ParamValue, Template } from '../../spec/catalog.ts';
 import { INPUT_ROLES } from '../../spec/catalog.ts';
+import type { TemplateVariables } from '../../lib/template.ts';
 import type { BuiltInAdapter } from './modelPresets.ts';
 
 type Inputs = Readonly<Record<string, ModelInput>>;
@@ -58,6 +59,17 @@ export function buildImageVariables(inputs: Inputs, images: readonly RoleImage[]
     ];
   });
   return Object.fromEntries(entries);
+}
+
+/** Returns true if the variables of a request contain an image. */
+export const hasImages = (variables: TemplateVariables): boolean =>
+  Object.keys(NO_IMAGES).some((name) => (variables[name] ?? null) !== null);
+
+/** Lists the images with which an input is checked at the start: all, and none unless some are required. */
+export function listSampleImages(inputs: Inputs): RoleImage[][] {
+  const names = Object.keys(inputs);
+  const none = names.some((name) => inputs[name]?.required === true) ? [] : [[]];
+  return names.length === 0 ? none : [...none, names.flatMap((name) => buildSampleImages(inputs, name))];
 }
 
 /** Returns example images for the check of an input at the start: as many as a parameter takes. */

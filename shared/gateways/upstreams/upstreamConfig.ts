@@ -14,7 +14,14 @@ import type {
   Template,
 } from '../../spec/catalog.ts';
 import { TEST_UPSTREAM_NAME } from '../../spec/testMode.ts';
-import { addImageFields, buildImageVariables, buildSampleImages, NO_IMAGES } from './imageFields.ts';
+import {
+  addImageFields,
+  buildImageVariables,
+  buildSampleImages,
+  hasImages,
+  listSampleImages,
+  NO_IMAGES,
+} from './imageFields.ts';
 import { DEFAULT_INPUTS, MODEL_PRESETS, type UpstreamModelSettings } from './modelPresets.ts';
 import { parseModelId } from './described/requests.ts';
 import { PRICE_MAX_CENTS } from './priceTemplate.ts';
@@ -120,18 +127,20 @@ function requireDescribed({ upstream: { name, protocol }, kind, modelId }: Upstr
  */
 function checkRoute(route: UpstreamRoute, model: CatalogModel, variable: string, value: string): void {
   const place = model.upstreams === null ? `UPSTREAMS/models/${value}` : `${variable} (UPSTREAMS/models/${value})`;
-  for (const params of listRouteParams(route, model.definition, place)) {
-    try {
-      const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(model.inputs, []) };
-      const input = buildUpstreamInput(route, variables);
-      if (!JSON.stringify(input).includes(SAMPLE_PROMPT)) throw new Error('the input does not contain the prompt');
-      const problem = findInputProblem(route, input, countRouteOutputs(route, variables));
-      if (problem !== undefined) throw new Error(problem);
-      computeCostCents(route, variables);
-    } catch (error) {
-      throw new ConfigError(`${place} does not fit ${JSON.stringify(params)}: ${(error as Error).message}.`);
+  for (const params of listRouteParams(route, model.definition, place))
+    for (const images of listSampleImages(model.inputs)) {
+      try {
+        const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(model.inputs, images) };
+        const input = buildUpstreamInput(route, variables);
+        if (!JSON.stringify(input).includes(SAMPLE_PROMPT)) throw new Error('the input does not contain the prompt');
+        const problem = findInputProblem(route, input, countRouteOutputs(route, variables));
+        if (problem !== undefined) throw new Error(problem);
+        computeCostCents(route, variables);
+      } catch (error) {
+        const request = `${JSON.stringify(params)}${images.length > 0 ? ' with images' : ''}`;
+        throw new ConfigError(`${place} does not fit ${request}: ${(error as Error).message}.`);
+      }
     }
-  }
 }
 
 /** Lists the params with which a route is tested: with every entry of its tables. */
@@ -218,8 +227,8 @@ export function buildUpstreamInput(
   { modelSettings, optionalParams, upstream, kind }: UpstreamRoute,
   variables: TemplateVariables,
 ): Record<string, unknown> {
-  const absentImages = upstream.adapter === 'http' ? NO_IMAGES : {};
-  const input = fillTemplate(modelSettings.input, { ...absentImages, ...listAbsent(optionalParams), ...variables });
+  const described = upstream.adapter === 'http' ? { ...NO_IMAGES, with_images: hasImages(variables) } : {};
+  const input = fillTemplate(modelSettings.input, { ...described, ...listAbsent(optionalParams), ...variables });
   if (typeof input === 'object' && input !== null && !Array.isArray(input))
     return { ...input, ...(isTestUpstream(upstream) ? pickTestParams(kind, variables) : {}) };
   throw new Error(`the input must be an object, not ${JSON.stringify(input)}`);

@@ -98,7 +98,8 @@ function readProtocol(
     if (error instanceof ProtocolError) throw new ConfigError(`${place}/protocol${error.message}`);
     throw error;
   }
-  if (found.protocol.auth.type === 'jwt' && keyId === undefined)
+  const { auth } = found.protocol;
+  if (auth.type === 'jwt' && auth.plain_keys !== true && keyId === undefined)
     throw new ConfigError(`${place}/key_id is not set: tokens of this protocol name the id of the key.`);
   return found;
 }

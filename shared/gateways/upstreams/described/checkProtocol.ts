@@ -68,7 +68,8 @@ export function checkProtocol(protocol: Protocol): void {
         callback_secret: callbackUrl,
       });
     checkImages(`${kind}/submit/images`, submit.images);
-    if (cancel !== undefined) checkRequest(`${kind}/cancel`, cancel, { ...model, id: 'id' });
+    const run = { ...model, id: 'id', with_images: false };
+    if (cancel !== undefined) checkRequest(`${kind}/cancel`, cancel, run);
     if (poll === undefined) return;
     demand(
       poll.path !== undefined || submit.poll_url !== undefined,
@@ -85,10 +86,10 @@ export function checkProtocol(protocol: Protocol): void {
       'files',
       `must have "auth": true, because the output of "${kind}" is at an address that requires the key`,
     );
-    if (poll.path !== undefined) checkRequest(`${kind}/poll`, poll, { ...model, id: 'id' });
+    if (poll.path !== undefined) checkRequest(`${kind}/poll`, poll, run);
     if (poll.result === undefined) return;
     const values = Object.fromEntries(Object.keys(poll.result.values ?? {}).map((name) => [name, 'value']));
-    checkRequest(`${kind}/poll/result`, poll.result, { ...model, id: 'id', ...values });
+    checkRequest(`${kind}/poll/result`, poll.result, { ...run, ...values });
   }
 }
 

@@ -38,7 +38,8 @@ export function sign({ key, keyId }: UpstreamSettings, auth: Auth, { url, header
 
 function buildAuthHeader(auth: Auth, key: string, keyId: string | undefined): Record<string, string> {
   if (auth.type === 'header') return { [auth.name as string]: `${auth.prefix ?? ''}${key}` };
-  return { authorization: `Bearer ${auth.type === 'jwt' ? signToken(auth, key, keyId) : key}` };
+  const isPlain = auth.type === 'bearer' || (auth.plain_keys === true && keyId === undefined);
+  return { authorization: `Bearer ${isPlain ? key : signToken(auth, key, keyId)}` };
 }
 
 const TOKEN_LIFETIME_SECONDS = 1_800;

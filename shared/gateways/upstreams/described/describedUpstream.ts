@@ -41,6 +41,8 @@ interface DescribedHandle extends UpstreamHandle {
   url?: string;
   /** Price of the run, if the response to the submit contains it. */
   cents?: number;
+  /** Present if the input contains images. */
+  withImages?: true;
 }
 
 type Poll = NonNullable<KindProtocol['poll']>;
@@ -73,14 +75,15 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
       submission.as === 'form' ? await toFormData(body, submission.images === 'file' ? { images } : {}) : body;
     const prepared = client.prepare(submission, client.buildUrl(submission, variables), variables, content);
     if (submission.output !== undefined) return submitSynchronously(prepared, request, submission.output);
-    return toAcceptance(await client.send(prepared));
+    return toAcceptance(await client.send(prepared), images.length > 0);
   }
 
-  function toAcceptance(response: JsonResponse): SubmitResult {
+  function toAcceptance(response: JsonResponse, withImages: boolean): SubmitResult {
     const [id] = submission.id === undefined ? [] : readValues(response, submission.id);
     if (response.status >= 300 || !isSafeId(id)) throw toDescribedSubmitError(response);
     const url = client.resolve(readText(response, submission.poll_url));
-    const handle: DescribedHandle = { id, ...readPrice(response, submission.price) };
+    const price = readPrice(response, submission.price);
+    const handle: DescribedHandle = { id, ...price, ...(withImages ? { withImages } : {}) };
     if (client.isOwn(url)) return { state: 'accepted', handle: { ...handle, url } };
     if (polling?.path !== undefined) return { state: 'accepted', handle };
     throw new UpstreamError('unknown', 'The upstream returned no address of its own to poll.');
@@ -122,11 +125,17 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     return addFacts({ state: 'succeeded', outputs: [{ file }], isWatermarked: false }, output, price);
   }
 
+  /** Returns the variables of requests about a run. */
+  function getRunVariables(stored: UpstreamHandle): TemplateVariables {
+    const { id, withImages = false } = stored as DescribedHandle;
+    return { ...model, id, with_images: withImages };
+  }
+
   async function poll(stored: UpstreamHandle): Promise<UpstreamProgress> {
-    const { id, url: storedUrl, cents } = stored as DescribedHandle;
+    const { url: storedUrl, cents } = stored as DescribedHandle;
     const request = polling as Poll;
     const { output, result } = request;
-    const variables = { ...model, id };
+    const variables = getRunVariables(stored);
     const url = storedUrl ?? client.buildUrl(request, variables);
     if (!client.isOwn(url)) throw unreadableHandleError(url);
     const response = await client.query(request, url, variables);
@@ -199,7 +208,7 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
 
   async function cancel(stored: UpstreamHandle): Promise<CancelResult> {
     if (cancellation === undefined) return 'unknown';
-    const variables = { ...model, id: (stored as DescribedHandle).id };
+    const variables = getRunVariables(stored);
     const request = { method: 'DELETE', ...cancellation } as const;
     const response = await client.query(request, client.buildUrl(request, variables), variables);
     return cancellation.confirmed?.some((condition) => meets(response, condition)) === true ? 'did_not_run' : 'unknown';
@@ -208,6 +217,7 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
   async function probe(): Promise<void> {
     const { statuses = [200] } = protocol.probe;
     const response = await client.query(protocol.probe, client.buildUrl(protocol.probe, model), model);
+    if (findMeaning(response) === 'account') throw accountError(response);
     if (!statuses.includes(response.status) || response.body === undefined) throw probeError(response);
   }
 

@@ -125,6 +125,8 @@ const Auth = Type.Object(
     lifetime_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 86_400 })),
     /** Place of the key id: the claim `iss`, or `kid` in the header of the token. */
     key_id: Type.Optional(Type.Enum(['iss', 'kid'])),
+    /** A key without an id is sent as it is, and signs nothing. */
+    plain_keys: Type.Optional(Type.Boolean()),
   },
   strict,
 );
