@@ -46,10 +46,14 @@ export interface ProviderRoute {
 export abstract class ProviderFake extends HttpFake {
   readonly key = 'key-of-the-test';
   readonly jobs: ProviderJob[] = [];
+  /** Ids of jobs that were canceled before they ran. */
+  readonly canceled: string[] = [];
   readonly refusals: string[] = [];
   readonly calls: string[] = [];
   /** End of new jobs; `wait` leaves that to {@link end}. */
   outcome: 'succeeded' | 'failed' | 'policy' | 'wait' = 'succeeded';
+  /** State of new jobs that wait. */
+  waitsAs: 'queued' | 'running' = 'running';
   /** Misbehavior by operation, until it is removed. */
   faults: Partial<Record<ProviderRoute['operation'], Misbehaviour | VerbatimResponse>> = {};
   /** The documented response to a prompt that the content policy does not allow, at the submit. */
@@ -65,9 +69,10 @@ export abstract class ProviderFake extends HttpFake {
 
   reset(): void {
     this.outcome = 'succeeded';
+    this.waitsAs = 'running';
     this.faults = {};
     this.rejectsPrompts = false;
-    this.refusals.length = this.calls.length = this.jobs.length = 0;
+    this.refusals.length = this.calls.length = this.jobs.length = this.canceled.length = 0;
   }
 
   /** Ends the jobs that wait. */
@@ -76,7 +81,7 @@ export abstract class ProviderFake extends HttpFake {
   }
 
   protected accept(input: Record<string, any>): ProviderJob {
-    const state = this.outcome === 'wait' ? 'running' : this.outcome;
+    const state = this.outcome === 'wait' ? this.waitsAs : this.outcome;
     const job: ProviderJob = { id: randomUUID(), input, state, polls: 0 };
     this.jobs.push(job);
     return job;
@@ -142,7 +147,7 @@ function validate(schema: object | undefined, body: object): string | undefined 
 
 /** A provider in the test of all providers. */
 export interface ProviderCase {
-  /** Its name in UPSTREAMS, and title in the test. */
+  /** Its name in UPSTREAMS. */
   provider: string;
   fake: ProviderFake;
   /** Path of `base_url` below the address of the fake. */
@@ -163,4 +168,8 @@ export interface ProviderCase {
   callBack?: (job: ProviderJob) => Promise<Response>;
   /** References that the model takes by default. */
   references?: { max: number; fields: string[] };
+  /** Frames that the model takes by default: their roles, and where the body of the submit has their addresses. */
+  frames?: { roles: readonly ('first_frame' | 'last_frame')[]; read: (input: Record<string, any>) => unknown[] };
+  /** The provider removes a run from its queue: the state of a run that waits. */
+  cancels?: true;
 }
