@@ -32,8 +32,8 @@ function buildCatalog(): string {
     const { provider, kind, model, params, references, frames } = provided;
     const slug = getSlug(provided);
     const [first = [], ...others] = Object.entries(params);
-    const entries = [first, ...others] as [string, { enum: unknown[] }][];
-    const defaults = entries.map(([name, param]) => [name, { ...param, default: param.enum[0] }]);
+    const entries = [first, ...others] as [string, { enum?: unknown[] }][];
+    const defaults = entries.map(([name, param]) => [name, { default: param.enum?.[0], ...param }]);
     const made = {
       name: provider,
       kind,
@@ -208,7 +208,9 @@ describe('the providers whose descriptions come with the service', () => {
             await upload(customer, await makeImage()),
             await upload(customer, await makeImage('png', { background: 'red' })),
           ];
-          const { uuid } = await create({ images: names }, `${slug}-edit`);
+          // A parameter for one image takes its name, others a list.
+          const images = references.max === 1 ? names[0] : names;
+          const { uuid } = await create({ images }, `${slug}-edit`);
           expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
           const input = fake.jobs[0]?.input ?? {};
           const given = references.fields.filter((field) => input[field] !== undefined);

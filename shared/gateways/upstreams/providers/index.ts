@@ -1,11 +1,13 @@
 import type { ProviderDescription } from '../described/protocol.ts';
 import { blackForestLabs } from './blackForestLabs.ts';
+import { kling } from './kling.ts';
 import { runway } from './runway.ts';
 import { stability } from './stability.ts';
 
 /** Descriptions that come with the service, by the name of the provider in UPSTREAMS. */
 export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
   'black-forest-labs': blackForestLabs,
+  kling,
   runway,
   stability,
 };
