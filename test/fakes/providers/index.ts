@@ -1,8 +1,9 @@
 import { BLACK_FOREST_LABS } from './blackForestLabs.ts';
 import { KLING } from './kling.ts';
+import { LUMA } from './luma.ts';
 import type { ProviderCase } from './providerFake.ts';
 import { RUNWAY } from './runway.ts';
 import { STABILITY } from './stability.ts';
 
 /** Providers whose descriptions come with the service, each with a strict fake. */
-export const PROVIDER_CASES: readonly ProviderCase[] = [BLACK_FOREST_LABS, ...KLING, ...RUNWAY, STABILITY];
+export const PROVIDER_CASES: readonly ProviderCase[] = [BLACK_FOREST_LABS, ...KLING, ...LUMA, ...RUNWAY, STABILITY];

@@ -1,6 +1,7 @@
 import type { ProviderDescription } from '../described/protocol.ts';
 import { blackForestLabs } from './blackForestLabs.ts';
 import { kling } from './kling.ts';
+import { luma } from './luma.ts';
 import { runway } from './runway.ts';
 import { stability } from './stability.ts';
 
@@ -8,6 +9,7 @@ import { stability } from './stability.ts';
 export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
   'black-forest-labs': blackForestLabs,
   kling,
+  luma,
   runway,
   stability,
 };
