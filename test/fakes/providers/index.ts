@@ -1,9 +1,17 @@
 import { BLACK_FOREST_LABS } from './blackForestLabs.ts';
 import { KLING } from './kling.ts';
 import { LUMA } from './luma.ts';
+import { MINIMAX } from './miniMax.ts';
 import type { ProviderCase } from './providerFake.ts';
 import { RUNWAY } from './runway.ts';
 import { STABILITY } from './stability.ts';
 
 /** Providers whose descriptions come with the service, each with a strict fake. */
-export const PROVIDER_CASES: readonly ProviderCase[] = [BLACK_FOREST_LABS, ...KLING, ...LUMA, ...RUNWAY, STABILITY];
+export const PROVIDER_CASES: readonly ProviderCase[] = [
+  BLACK_FOREST_LABS,
+  ...KLING,
+  ...LUMA,
+  ...MINIMAX,
+  ...RUNWAY,
+  STABILITY,
+];

@@ -2,6 +2,7 @@ import type { ProviderDescription } from '../described/protocol.ts';
 import { blackForestLabs } from './blackForestLabs.ts';
 import { kling } from './kling.ts';
 import { luma } from './luma.ts';
+import { miniMax } from './miniMax.ts';
 import { runway } from './runway.ts';
 import { stability } from './stability.ts';
 
@@ -10,6 +11,7 @@ export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
   'black-forest-labs': blackForestLabs,
   kling,
   luma,
+  minimax: miniMax,
   runway,
   stability,
 };
