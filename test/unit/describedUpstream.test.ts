@@ -256,6 +256,7 @@ describe('an upstream whose protocol is described', () => {
       [400, { code: 'no_balance' }, {}, { fault: 'unavailable', isAccountError: true }],
       [200, { code: 1002 }, {}, { fault: 'unavailable', retryAfterMs: 0 }],
       [429, { retry_after: 9 }, {}, { fault: 'unavailable', retryAfterMs: 9_000 }],
+      [429, { retry_after: '7.5s' }, {}, { fault: 'unavailable', retryAfterMs: 7_500 }],
       [429, { retry_after: 9 }, { 'retry-after': '4' }, { fault: 'unavailable', retryAfterMs: 4_000 }],
       [503, {}, {}, { fault: 'unknown' }],
       [500, {}, {}, { fault: 'unavailable' }],
@@ -486,5 +487,9 @@ describe('an upstream whose protocol is described', () => {
     expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable' });
     server.on('GET /v1/health', { status: 401, body: {} });
     expect(await captureUpstreamError(upstream().probe())).to.include({ isAccountError: true });
+    server.on('GET /v1/health', { status: 400, body: { reason: 'KEY_INVALID' } });
+    const errors = [{ at: '/reason', is: ['KEY_INVALID'], means: 'account' as const }];
+    expect(await captureUpstreamError(upstream({ errors }).probe())).to.include({ isAccountError: true });
+    expect(await captureUpstreamError(upstream().probe())).to.include({ isAccountError: false });
   });
 });

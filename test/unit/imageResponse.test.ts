@@ -90,6 +90,12 @@ describe('reading a response with an image', () => {
     expect(body).to.deep.equal({ ...rest, data: [{ b64_json: '', revised: 'é' }] });
   });
 
+  it('accepts a response with megabytes of other content', async () => {
+    const signature = 'x'.repeat(3_000_000);
+    const { body, images } = await imageIn(JSON.stringify({ signature, data: [{ b64_json: base64 }] }));
+    expect([body, images]).to.deep.equal([{ signature, data: [{ b64_json: '' }] }, [picture]]);
+  });
+
   it('decodes any number of bytes', async () => {
     for (const length of [1, 2, 3, 4, 255, 256, 257, 10_000]) {
       const bytes = randomBytes(length);

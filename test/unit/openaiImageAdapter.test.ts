@@ -178,7 +178,7 @@ describe('the OpenAI adapter for images', () => {
     ['JSON that ends too early', { status: 200, body: `{"data":[{"b64_json":"${base64}"}]` }],
     ['JSON that ends inside of the image', { status: 200, body: `{"data":[{"b64_json":"${base64}` }],
     ['JSON with something behind it', { status: 200, body: `{"data":[{"b64_json":"${base64}"}]}}` }],
-    ['more than it reads of what is no image', { status: 200, body: { data: [], text: 'x'.repeat(2_000_000) } }],
+    ['more than it reads of what is no image', { status: 200, body: { data: [], text: 'x'.repeat(9_000_000) } }],
   ] as [string, VerbatimResponse][]) {
     it(`reports a submit of unknown outcome after ${what}, and keeps no file`, async () => {
       expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'unknown' });

@@ -3,6 +3,7 @@ import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
 import { parseBoundedJson, tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { OUTPUTS_MAX } from '../../spec/catalog.ts';
+import { RESPONSE_MAX_BYTES } from './http.ts';
 import { getRequestTrace } from './requestTrace.ts';
 
 /** A response in JSON, which may contain tens of megabytes of base64. */
@@ -16,8 +17,6 @@ export interface ImageResponse {
 /** An image in a local file or at an address. `entry` is its place in the list of the response. */
 export type ResponseImage = ({ file: string } | { url: string }) & { entry: number };
 
-/** Maximum size of the JSON without the images. */
-const METADATA_MAX_BYTES = 1024 * 1024;
 /** Number of characters that are read to distinguish an address from base64. */
 const PREFIX_CHARACTERS = 256;
 const URL_MAX_CHARACTERS = 8 * 1024;
@@ -199,8 +198,8 @@ async function* extractImageParts(
   const extract = createImageExtractor(fields, extracted);
   for await (const chunk of chunks) {
     yield* extract(chunk.toString('latin1'));
-    if (extracted.rest.length > METADATA_MAX_BYTES)
-      throw new Error(`the response has more than ${METADATA_MAX_BYTES} bytes besides the images`);
+    if (extracted.rest.length > RESPONSE_MAX_BYTES)
+      throw new Error(`the response has more than ${RESPONSE_MAX_BYTES} bytes besides the images`);
   }
   return undefined;
 }

@@ -211,6 +211,7 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
   async function probe(): Promise<void> {
     const { statuses = [200] } = protocol.probe;
     const response = await client.query(protocol.probe, client.buildUrl(protocol.probe, model), model);
+    if (findMeaning(response) === 'account') throw accountError(response);
     if (!statuses.includes(response.status) || response.body === undefined) throw probeError(response);
   }
 
