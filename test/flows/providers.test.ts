@@ -18,24 +18,38 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 import { postponePolls, waitForStoredEnd } from '../harness/upstreamCallbacks.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
+/** A fake may serve several cases. */
+const FAKES = [...new Set(PROVIDER_CASES.map(({ fake }) => fake))];
 const CALLBACK_FIELDS = /^https?:.*\/upstream-events\//;
+
+function addDefaults(params: Record<string, object>): Record<string, object> {
+  const entries = Object.entries(params as Record<string, { enum: unknown[] }>);
+  return Object.fromEntries(entries.map(([name, param]) => [name, { ...param, default: param.enum[0] }]));
+}
 
 /** A model for each provider, and one with references for those that take some. */
 function buildCatalog(): string {
-  const models = PROVIDER_CASES.flatMap(({ provider, kind, model, params, references }) => {
-    const [first = [], ...others] = Object.entries(params);
-    const entries = [first, ...others] as [string, { enum: unknown[] }][];
-    const defaults = entries.map(([name, param]) => [name, { ...param, default: param.enum[0] }]);
+  const models = PROVIDER_CASES.flatMap((provided) => {
+    const { provider, name = provider, kind, model, params, references, images = [] } = provided;
     const made = {
-      name: provider,
+      name,
       kind,
       description: `A model of ${provider}.`,
-      upstreams: [`${provider}:${model}`],
-      params: Object.fromEntries(defaults),
+      upstreams: [`${name}:${model}`],
+      params: addDefaults(params),
       credits: 3,
     };
     const inputs = { images: { role: 'reference', max: references?.max } };
-    return [[provider, made], ...(references === undefined ? [] : [[`${provider}-edit`, { ...made, inputs }]])];
+    const others = images.map((one, index) => [
+      `${name}-images-${index}`,
+      {
+        ...made,
+        upstreams: [`${name}:${one.model ?? model}`],
+        params: addDefaults(one.params ?? params),
+        inputs: one.inputs,
+      },
+    ]);
+    return [[name, made], ...(references === undefined ? [] : [[`${name}-edit`, { ...made, inputs }]]), ...others];
   });
   return JSON.stringify({ models: Object.fromEntries(models) });
 }
@@ -44,9 +58,9 @@ describe('the providers whose descriptions come with the service', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await Promise.all(PROVIDER_CASES.map(({ fake }) => fake.start()));
-    const upstreams = PROVIDER_CASES.map(({ provider, fake, basePath, settings, callBack }) => [
-      provider,
+    await Promise.all(FAKES.map((fake) => fake.start()));
+    const upstreams = PROVIDER_CASES.map(({ provider, name = provider, fake, basePath, settings, callBack }) => [
+      name,
       {
         adapter: 'http',
         provider,
@@ -64,22 +78,22 @@ describe('the providers whose descriptions come with the service', () => {
   });
   after(async () => {
     await service.stop();
-    await Promise.all(PROVIDER_CASES.map(({ fake }) => fake.stop()));
+    await Promise.all(FAKES.map((fake) => fake.stop()));
   });
 
   it('are all tested here', () => {
-    expect(PROVIDER_CASES.map(({ provider }) => provider)).to.have.members(Object.keys(PROVIDERS));
+    expect(new Set(PROVIDER_CASES.map(({ provider }) => provider))).to.deep.equal(new Set(Object.keys(PROVIDERS)));
   });
 
   for (const provided of PROVIDER_CASES) {
-    const { provider, fake, kind, model, body, cents, failure, callBack, references } = provided;
-    const create = async (params: object = {}, slug = provider) => {
+    const { provider, name = provider, fake, kind, model, body, cents, failure, callBack, references } = provided;
+    const create = async (params: object = {}, slug = name) => {
       const prompt = `a "lighthouse" ${randomUUID()}`;
       const { status, body: created } = await customer.createGeneration({ model: slug, params, prompt });
       expect(status, JSON.stringify(created)).to.equal(201);
       return { uuid: created.uuid as string, prompt };
     };
-    const getRoute = () => findUpstreamRoute(getModelBySlug(provider), provider, model) as UpstreamRoute;
+    const getRoute = () => findUpstreamRoute(getModelBySlug(name), name, model) as UpstreamRoute;
     const withoutCallback = (input: object) =>
       Object.fromEntries(
         Object.entries(input).filter(
@@ -87,7 +101,7 @@ describe('the providers whose descriptions come with the service', () => {
             !CALLBACK_FIELDS.test(String(value)) && !Object.values(provided.settings ?? {}).includes(value),
         ),
       );
-    describe(provider, () => {
+    describe(name, () => {
       beforeEach(() => fake.reset());
       afterEach(() => expect(fake.refusals, 'requests that the documentation does not allow').to.deep.equal([]));
 
@@ -103,7 +117,7 @@ describe('the providers whose descriptions come with the service', () => {
       });
 
       it('accepts every value of the parameters', async () => {
-        for (const params of listParams(getModelBySlug(provider).definition)) {
+        for (const params of listParams(getModelBySlug(name).definition)) {
           const input = buildUpstreamInput(getRoute(), { prompt: 'a lighthouse', ...params });
           const request = {
             generationId: randomUUID(),
@@ -140,7 +154,7 @@ describe('the providers whose descriptions come with the service', () => {
       it('is probed with its key', async () => {
         const route = getRoute();
         await getUpstream(route).probe();
-        const wrong = { ...route, upstream: { ...route.upstream, name: `${provider}-wrong`, key: 'wrong' } };
+        const wrong = { ...route, upstream: { ...route.upstream, name: `${name}-wrong`, key: 'wrong' } };
         const error: Error = await getUpstream(wrong)
           .probe()
           .then(
@@ -190,11 +204,25 @@ describe('the providers whose descriptions come with the service', () => {
             await upload(customer, await makeImage()),
             await upload(customer, await makeImage('png', { background: 'red' })),
           ];
-          const { uuid } = await create({ images: names }, `${provider}-edit`);
+          const { uuid } = await create({ images: names }, `${name}-edit`);
           expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
           const input = fake.jobs[0]?.input ?? {};
           const given = references.fields.filter((field) => input[field] !== undefined);
           expect(given).to.deep.equal(references.fields);
+        });
+      }
+
+      for (const [index, { inputs, read, expected }] of (provided.images ?? []).entries()) {
+        it(`takes images as ${Object.keys(inputs).join(' and ')}`, async () => {
+          const params: Record<string, unknown> = {};
+          for (const [param, { max = 1 }] of Object.entries(inputs)) {
+            const first = await upload(customer, await makeImage());
+            const second = await makeImage('png', { background: 'red' });
+            params[param] = max === 1 ? first : [first, await upload(customer, second)];
+          }
+          const { uuid } = await create(params, `${name}-images-${index}`);
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
+          expect(read(fake.jobs[0]?.input ?? {})).to.deep.equal(expected);
         });
       }
     });

@@ -142,8 +142,10 @@ function validate(schema: object | undefined, body: object): string | undefined 
 
 /** A provider in the test of all providers. */
 export interface ProviderCase {
-  /** Its name in UPSTREAMS, and title in the test. */
+  /** Its name in UPSTREAMS. */
   provider: string;
+  /** Title in the test. Default: `provider`. */
+  name?: string;
   fake: ProviderFake;
   /** Path of `base_url` below the address of the fake. */
   basePath: string;
@@ -163,4 +165,17 @@ export interface ProviderCase {
   callBack?: (job: ProviderJob) => Promise<Response>;
   /** References that the model takes by default. */
   references?: { max: number; fields: string[] };
+  /** Models that take images in other ways than a list of references in fields of the body. */
+  images?: readonly ImageCase[];
+}
+
+export interface ImageCase {
+  /** Parameters with images, by their roles. A list gets two. */
+  inputs: Record<string, { role: string; max?: number }>;
+  /** Default: the model and the parameters of the case. */
+  model?: string;
+  params?: ProviderCase['params'];
+  /** Returns the part of a submit's body that the images are in. */
+  read: (body: Record<string, any>) => unknown;
+  expected: unknown;
 }
