@@ -23,8 +23,8 @@ const FAKES = [...new Set(PROVIDER_CASES.map(({ fake }) => fake))];
 const CALLBACK_FIELDS = /^https?:.*\/upstream-events\//;
 
 function addDefaults(params: Record<string, object>): Record<string, object> {
-  const entries = Object.entries(params as Record<string, { enum: unknown[] }>);
-  return Object.fromEntries(entries.map(([name, param]) => [name, { ...param, default: param.enum[0] }]));
+  const entries = Object.entries(params as Record<string, { enum?: unknown[] }>);
+  return Object.fromEntries(entries.map(([name, param]) => [name, { default: param.enum?.[0], ...param }]));
 }
 
 /** A model for each provider, and one with references for those that take some. */
@@ -183,6 +183,20 @@ describe('the providers whose descriptions come with the service', () => {
           fake.faults = {};
           expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
           expect(fake.jobs).to.have.length(1);
+        });
+      }
+
+      const { canceled } = provided;
+      if (canceled !== undefined) {
+        it('cancels a run that is queued, and refunds it', async () => {
+          const balance = await customer.balance();
+          fake.outcome = 'queue';
+          const { uuid } = await create();
+          while (fake.jobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+          await customer.request('POST', `/api/generations/${uuid}/cancel/`);
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'failed', error_message: canceled });
+          expect(fake.jobs.map(({ state }) => state)).to.deep.equal(['canceled']);
+          expect(await customer.balance()).to.equal(balance);
         });
       }
 

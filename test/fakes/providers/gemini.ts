@@ -51,9 +51,10 @@ const VIDEO_SCHEMA = {
         negativePrompt: { type: 'string' },
         personGeneration: { enum: ['allow_all', 'allow_adult', 'dont_allow'] },
       },
-      if: { required: ['resolution'], properties: { resolution: { enum: ['1080p', '4k'] } } },
-      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-      then: { required: ['durationSeconds'], properties: { durationSeconds: { const: 8 } } },
+      anyOf: [
+        { properties: { resolution: { const: '720p' } } },
+        { required: ['durationSeconds'], properties: { durationSeconds: { const: 8 } } },
+      ],
     },
   },
 };
@@ -176,6 +177,7 @@ export class FakeGemini extends ProviderFake {
       case 'queued':
       case 'running':
         return { status: 200, body: operation };
+      case 'canceled':
       case 'failed':
         return end({ error: { code: 3, message: 'The image is too small.' } });
       case 'policy':

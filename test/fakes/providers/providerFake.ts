@@ -17,7 +17,7 @@ export interface ProviderJob {
   id: string;
   /** Body of the submit. */
   input: Record<string, any>;
-  state: 'queued' | 'running' | 'succeeded' | 'failed' | 'policy';
+  state: 'queued' | 'running' | 'succeeded' | 'failed' | 'policy' | 'canceled';
   polls: number;
 }
 
@@ -48,8 +48,8 @@ export abstract class ProviderFake extends HttpFake {
   readonly jobs: ProviderJob[] = [];
   readonly refusals: string[] = [];
   readonly calls: string[] = [];
-  /** End of new jobs; `wait` leaves that to {@link end}. */
-  outcome: 'succeeded' | 'failed' | 'policy' | 'wait' = 'succeeded';
+  /** End of new jobs; `wait` and `queue` leave that to {@link end}. */
+  outcome: 'succeeded' | 'failed' | 'policy' | 'wait' | 'queue' = 'succeeded';
   /** Misbehavior by operation, until it is removed. */
   faults: Partial<Record<ProviderRoute['operation'], Misbehaviour | VerbatimResponse>> = {};
   /** The documented response to a prompt that the content policy does not allow, at the submit. */
@@ -76,7 +76,7 @@ export abstract class ProviderFake extends HttpFake {
   }
 
   protected accept(input: Record<string, any>): ProviderJob {
-    const state = this.outcome === 'wait' ? 'running' : this.outcome;
+    const state = this.outcome === 'wait' ? 'running' : this.outcome === 'queue' ? 'queued' : this.outcome;
     const job: ProviderJob = { id: randomUUID(), input, state, polls: 0 };
     this.jobs.push(job);
     return job;
@@ -151,7 +151,7 @@ export interface ProviderCase {
   basePath: string;
   kind: 'image' | 'video';
   model: string;
-  /** Parameters of the model in the catalog; the first values are those of the test. */
+  /** Parameters of the model in the catalog; the first values, or the defaults, are those of the test. */
   params: Record<string, object>;
   /** Further fields of UPSTREAMS. */
   settings?: Record<string, unknown>;
@@ -165,6 +165,8 @@ export interface ProviderCase {
   callBack?: (job: ProviderJob) => Promise<Response>;
   /** References that the model takes by default. */
   references?: { max: number; fields: string[] };
+  /** Message of a run that its owner canceled while it was queued. Absent: the provider has no such state. */
+  canceled?: string;
   /** Models that take images in other ways than a list of references in fields of the body. */
   images?: readonly ImageCase[];
 }
