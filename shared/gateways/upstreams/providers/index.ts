@@ -3,6 +3,7 @@ import { blackForestLabs } from './blackForestLabs.ts';
 import { gemini } from './gemini.ts';
 import { modelArk } from './modelArk.ts';
 import { stability } from './stability.ts';
+import { xai } from './xai.ts';
 
 /** Descriptions that come with the service, by the name of the provider in UPSTREAMS. */
 export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
@@ -10,4 +11,5 @@ export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
   gemini,
   modelark: modelArk,
   stability,
+  xai,
 };
