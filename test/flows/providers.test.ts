@@ -26,28 +26,39 @@ const getSlug = ({ provider, kind }: ProviderCase) => `${provider}-${kind}`;
 /** Fakes of all providers, each of which may make images and videos. */
 const FAKES = [...new Set(PROVIDER_CASES.map(({ fake }) => fake))];
 
-/** A model for each provider and kind, and those with references or frames. */
+function addDefaults(params: Record<string, object>): Record<string, object> {
+  const entries = Object.entries(params as Record<string, { enum?: unknown[] }>);
+  return Object.fromEntries(entries.map(([name, param]) => [name, { default: param.enum?.[0], ...param }]));
+}
+
+/** A model for each provider and kind, and those with images. */
 function buildCatalog(): string {
   const models = PROVIDER_CASES.flatMap((provided) => {
-    const { provider, kind, model, params, references, frames } = provided;
+    const { provider, kind, model, params, references, frames, images = [] } = provided;
     const slug = getSlug(provided);
-    const [first = [], ...others] = Object.entries(params);
-    const entries = [first, ...others] as [string, { enum?: unknown[] }][];
-    const defaults = entries.map(([name, param]) => [name, { default: param.enum?.[0], ...param }]);
     const made = {
       name: provider,
       kind,
       description: `A model of ${provider}.`,
       upstreams: [`${provider}:${model}`],
-      params: Object.fromEntries(defaults),
+      params: addDefaults(params),
       credits: 3,
     };
-    const images = { images: { role: 'reference', max: references?.max } };
+    const edit = { images: { role: 'reference', max: references?.max } };
     const ends = Object.fromEntries((frames?.roles ?? []).map((role) => [role, { role, required: true }]));
     return [
       [slug, made],
-      ...(references === undefined ? [] : [[`${slug}-edit`, { ...made, inputs: images }]]),
+      ...(references === undefined ? [] : [[`${slug}-edit`, { ...made, inputs: edit }]]),
       ...(frames === undefined ? [] : [[`${slug}-frames`, { ...made, inputs: ends }]]),
+      ...images.map((one, index) => [
+        `${slug}-images-${index}`,
+        {
+          ...made,
+          upstreams: [`${provider}:${one.model ?? model}`],
+          params: addDefaults(one.params ?? params),
+          inputs: one.inputs,
+        },
+      ]),
     ];
   });
   return JSON.stringify({ models: Object.fromEntries(models) });
@@ -226,6 +237,20 @@ describe('the providers whose descriptions come with the service', () => {
           const found = frames.read(fake.jobs[0]?.input ?? {});
           expect(found).to.have.length(frames.roles.length);
           for (const frame of found) expect(frame).to.match(/^(?:https?:|data:image\/)/);
+        });
+      }
+
+      for (const [index, { inputs, read, expected }] of (provided.images ?? []).entries()) {
+        it(`takes images as ${Object.keys(inputs).join(' and ')}`, async () => {
+          const params: Record<string, unknown> = {};
+          for (const [param, { max = 1 }] of Object.entries(inputs)) {
+            const first = await upload(customer, await makeImage());
+            const second = await makeImage('png', { background: 'red' });
+            params[param] = max === 1 ? first : [first, await upload(customer, second)];
+          }
+          const { uuid } = await create(params, `${slug}-images-${index}`);
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
+          expect(read(fake.jobs[0]?.input ?? {})).to.deep.equal(expected);
         });
       }
 

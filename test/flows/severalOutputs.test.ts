@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { TestTerminal } from '../harness/cliTerminal.ts';
@@ -9,37 +10,48 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { connectMcpClient } from '../harness/mcpClient.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
+const SERIES = {
+  name: 'Series',
+  kind: 'image',
+  description: 'Several images from a text prompt.',
+  params: { count: { type: 'integer', minimum: 1, maximum: 4, default: 1 } },
+  outputs: '$count',
+  credits: 3,
+};
 const CATALOG = JSON.stringify({
   models: {
-    series: {
-      name: 'Series',
-      kind: 'image',
-      description: 'Several images from a text prompt.',
-      upstreams: ['fal:acme/series'],
-      params: { count: { type: 'integer', minimum: 1, maximum: 4, default: 1 } },
-      outputs: '$count',
-      credits: 3,
-    },
+    series: { ...SERIES, upstreams: ['fal:acme/series'] },
+    strip: { ...SERIES, upstreams: ['gpu:acme/strip'] },
   },
 });
-const UPSTREAMS = JSON.stringify({
-  models: { 'fal:acme/series': { input: { prompt: '$prompt', num_images: '$count' }, cents: 2 } },
+const buildUpstreams = (gpuUrl: string) => ({
+  upstreams: { gpu: { adapter: 'openai', base_url: `${gpuUrl}/v1`, local: true } },
+  models: {
+    'fal:acme/series': { input: { prompt: '$prompt', num_images: '$count' }, cents: 2 },
+    'gpu:acme/strip': { input: { prompt: '$prompt', n: '$count' }, cents: 1 },
+  },
 });
 
 describe('a generation with several files', () => {
+  /** Responds with the images themselves. */
+  const gpu = new FakeUpstream();
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { CATALOG, UPSTREAMS } });
+    await gpu.start();
+    service = await startTestService({ env: { CATALOG, UPSTREAMS: JSON.stringify(buildUpstreams(gpu.url)) } });
     customer = await service.createCustomer();
   });
-  after(() => service.stop());
+  after(async () => {
+    await service.stop();
+    await gpu.stop();
+  });
   afterEach(() => service.upstream.reset());
 
-  const create = (count: number) => customer.createGeneration({ model: 'series', params: { count } });
+  const create = (count: number, model = 'series') => customer.createGeneration({ model, params: { count } });
 
-  async function make(count: number) {
-    const { body } = await create(count);
+  async function make(count: number, model?: string) {
+    const { body } = await create(count, model);
     return customer.waitForEnd(body.uuid);
   }
 
@@ -62,6 +74,16 @@ describe('a generation with several files', () => {
     expect(Number((await findRow(queued.uuid)).provider_cost_cents)).to.equal(6);
     const listed = (await customer.request('GET', '/api/generations/')).body.data;
     expect(listed[0].outputs).to.deep.equal(made.outputs);
+  });
+
+  it('takes all of them from the response to the submit', async () => {
+    const made = await make(3, 'strip');
+    expect([made.status, made.credits_charged]).to.deep.equal(['succeeded', 9]);
+    expect(made.outputs).to.have.length(3);
+    for (const { output_url: url } of made.outputs)
+      expect(Buffer.from(await (await fetch(url)).arrayBuffer())).to.deep.equal(PNG);
+    expect(Number((await findRow(made.uuid)).provider_cost_cents)).to.equal(3);
+    expect(await make(1, 'strip')).to.not.have.property('outputs');
   });
 
   it('has no list of outputs if it has one, whatever the upstream returns', async () => {

@@ -93,7 +93,7 @@ describe('a described upstream whose response is the output', () => {
     expect(await readOutput(await submit({ at: ['/image'], as: 'base64' }, plain))).to.deep.equal(PNG);
   });
 
-  it('takes the first image that is not empty, and reports the price', async () => {
+  it('takes the images that are not empty, and reports the price', async () => {
     const body = {
       images: [{ content: { text: 'a' } }, { content: { data: BASE64 } }, { content: { data: 'AAAA' } }],
       cost: 4,
@@ -101,6 +101,15 @@ describe('a described upstream whose response is the output', () => {
     const result = await submit(inList, { status: 200, body });
     expect(await readOutput(result)).to.deep.equal(PNG);
     expect(result).to.include({ costCents: 4 });
+    expect('outputs' in result ? result.outputs : []).to.have.length(2);
+    expect(await readdir(folder)).to.have.length(2);
+  });
+
+  it('leaves out an image that a safety filter replaced, and keeps no file of it', async () => {
+    const images = [{ content: { data: 'AAAA' } }, { content: { data: BASE64 } }];
+    const result = await submit(inList, { status: 200, body: { images, has_nsfw_concepts: [true, false] } });
+    expect(await readOutput(result)).to.deep.equal(PNG);
+    expect(await readdir(folder)).to.have.length(1);
   });
 
   it('returns an address', async () => {

@@ -205,6 +205,7 @@ describe('an upstream whose protocol is described', () => {
       [400, { code: 'no_balance' }, {}, { fault: 'unavailable', isAccountError: true }],
       [200, { code: 1002 }, {}, { fault: 'unavailable', retryAfterMs: 0 }],
       [429, { retry_after: 9 }, {}, { fault: 'unavailable', retryAfterMs: 9_000 }],
+      [429, { retry_after: '7.5s' }, {}, { fault: 'unavailable', retryAfterMs: 7_500 }],
       [429, { retry_after: 9 }, { 'retry-after': '4' }, { fault: 'unavailable', retryAfterMs: 4_000 }],
       [503, {}, {}, { fault: 'unknown' }],
       [500, {}, {}, { fault: 'unavailable' }],
@@ -457,5 +458,9 @@ describe('an upstream whose protocol is described', () => {
     server.on('GET /v1/health', { status: 200, body: { code: 1004 } });
     const errors: Protocol['errors'] = [{ at: '/code', is: ['1004'], means: 'account' }];
     expect(await captureUpstreamError(upstream({ errors }).probe())).to.include({ isAccountError: true });
+    server.on('GET /v1/health', { status: 400, body: { reason: 'KEY_INVALID' } });
+    const keyErrors = [{ at: '/reason', is: ['KEY_INVALID'], means: 'account' as const }];
+    expect(await captureUpstreamError(upstream({ errors: keyErrors }).probe())).to.include({ isAccountError: true });
+    expect(await captureUpstreamError(upstream().probe())).to.include({ isAccountError: false });
   });
 });

@@ -49,6 +49,7 @@ describe('the OpenAI adapter for images', () => {
 
   const job = (options: { deadlineMs?: number; input?: Record<string, unknown> } = {}) =>
     buildSubmission({ ...options, newFile: async () => join(folder, randomUUID()) });
+  const base64 = PNG.toString('base64');
   const files = () => readdir(folder);
   const askImage = (asked = job()) => upstream().submit(asked);
   const askImageFor = (answer: VerbatimResponse) => {
@@ -100,6 +101,19 @@ describe('the OpenAI adapter for images', () => {
     });
     expect(upstream().getFileHeaders(`${other.url}/files/image.png`)).to.equal(undefined);
     expect(await files()).to.deep.equal([]);
+  });
+
+  it('returns all images, without those that a safety filter replaced', async () => {
+    const entry = { b64_json: base64 };
+    const made = await askImageFor({ status: 200, body: { data: [entry, { ...entry, is_nsfw: true }, {}, entry] } });
+    if (made.state !== 'succeeded') throw new Error('no output');
+    const contents = made.outputs.map((output) => ('file' in output ? readFile(output.file) : Promise.resolve(output)));
+    expect(await Promise.all(contents)).to.deep.equal([PNG, PNG]);
+    expect(await files()).to.have.length(2);
+    const urls = [{ url: '/files/1.png' }, { url: 'http://[' }, { url: 'https://cdn.example/2.png' }];
+    expect(await askImageFor({ status: 200, body: { data: urls } })).to.deep.include({
+      outputs: [{ url: `${fake.url}/files/1.png` }, { url: 'https://cdn.example/2.png' }],
+    });
   });
 
   it('writes an image from a data URL to a file', async () => {
@@ -156,7 +170,6 @@ describe('the OpenAI adapter for images', () => {
     expect(error).to.include({ fault: 'unavailable' });
   });
 
-  const base64 = PNG.toString('base64');
   for (const [what, answer] of [
     ['504', envelope(504, { message: 'timeout' })],
     ['no JSON', { status: 200, body: '<html>' }],
@@ -165,7 +178,7 @@ describe('the OpenAI adapter for images', () => {
     ['JSON that ends too early', { status: 200, body: `{"data":[{"b64_json":"${base64}"}]` }],
     ['JSON that ends inside of the image', { status: 200, body: `{"data":[{"b64_json":"${base64}` }],
     ['JSON with something behind it', { status: 200, body: `{"data":[{"b64_json":"${base64}"}]}}` }],
-    ['more than it reads of what is no image', { status: 200, body: { data: [], text: 'x'.repeat(2_000_000) } }],
+    ['more than it reads of what is no image', { status: 200, body: { data: [], text: 'x'.repeat(9_000_000) } }],
   ] as [string, VerbatimResponse][]) {
     it(`reports a submit of unknown outcome after ${what}, and keeps no file`, async () => {
       expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'unknown' });

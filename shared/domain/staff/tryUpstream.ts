@@ -127,8 +127,9 @@ async function collect(
     return undefined;
   }
   const { outputs, costCents, expiresInMs } = result;
-  const [output] = outputs;
-  if (outputs.length > 1) print(`= the first of ${outputs.length} files`);
+  const [output, ...others] = outputs;
+  if (others.length > 0) print(`= the first of ${outputs.length} files`);
+  for (const other of others) if ('file' in other) await deleteTempFile(other.file);
   if (costCents !== undefined) print(`= price: ${costCents} cents`);
   if (expiresInMs !== undefined) print(`= valid for ${expiresInMs / 1_000} seconds`);
   const file = 'file' in output ? output.file : await downloadOutput(output.url, route, print);

@@ -21,8 +21,8 @@ export interface UpstreamRequestOptions {
   timeoutMs?: number;
 }
 
-/** Upper bound for a valid response of a queue, which contains addresses and no outputs. */
-const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
+/** Upper bound for a valid response, without the outputs that it contains. */
+export const RESPONSE_MAX_BYTES = 8 * 1024 * 1024;
 
 const getAgent = perService(
   () =>

@@ -3,10 +3,9 @@ import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { getContent, type HttpResponse } from '../httpClient.ts';
 import { InvalidOutputError } from '../media/download.ts';
-import { deleteTempFile } from '../media/tempFiles.ts';
 import { toFormData } from './formData.ts';
 import { type JsonResponse, requestJson, requestStream } from './http.ts';
-import { readImageResponse } from './imageResponse.ts';
+import { deleteImageFiles, readImageResponse, type ResponseImage } from './imageResponse.ts';
 import {
   accountError,
   FAILURE_MESSAGES,
@@ -57,10 +56,18 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     return `${baseUrl}/videos/${encodeURIComponent((handle as VideoHandle).id)}`;
   }
 
-  /** Resolves a possibly relative address. */
-  function buildOutputResult(address: string, response: unknown): UpstreamResult {
-    if (!canParseUrl(address, baseUrl)) return NO_OUTPUT_RESULT;
-    return succeededResult({ url: new URL(address, baseUrl).href }, response);
+  /** Builds the result of a run. Its addresses may be relative; those that are not valid are left out. */
+  function toOutputResult(outputs: readonly UpstreamOutput[], response: unknown): UpstreamResult {
+    const [first, ...others] = outputs.flatMap((output) => {
+      if ('file' in output) return { file: output.file };
+      return canParseUrl(output.url, baseUrl) ? { url: new URL(output.url, baseUrl).href } : [];
+    });
+    if (first === undefined) return NO_OUTPUT_RESULT;
+    return {
+      state: 'succeeded',
+      outputs: [first, ...others],
+      isWatermarked: getField(response, 'watermarked') === true,
+    };
   }
 
   function getFileHeaders(url: string): Record<string, string> | undefined {
@@ -90,7 +97,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     if (isFiltered([response.body])) return NOT_ALLOWED_RESULT;
     // Not part of OpenAI's API: SGLang with a bucket does not serve its videos itself.
     const url = getField(response.body, 'url');
-    return buildOutputResult(isSafeString(url) ? url : `${getVideoUrl(handle)}/content`, response.body);
+    return toOutputResult([{ url: isSafeString(url) ? url : `${getVideoUrl(handle)}/content` }], response.body);
   }
 
   /** Deletes the video. The API has no cancellation, and no response says whether the video was started. */
@@ -120,18 +127,18 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
 
   async function parseImageResponse(response: HttpResponse, request: SubmitRequest): Promise<UpstreamResult> {
     const { statusCode: status, headers } = response;
-    const { body, image } = await readImageResponse(
+    const { body, images } = await readImageResponse(
       getContent(response),
       () => request.newFile(),
       config.MEDIA_MAX_BYTES,
     );
     const data = getField(body, 'data');
-    const hasFilteredImage = status === 200 && isFiltered([body, getField(data, '0')]);
-    if (status === 200 && image !== undefined && !hasFilteredImage) {
-      return 'url' in image ? buildOutputResult(image.url, body) : succeededResult(image, body);
-    }
-    if (image !== undefined && 'file' in image) await deleteTempFile(image.file);
-    if (hasFilteredImage) return NOT_ALLOWED_RESULT;
+    const isUsed = ({ entry }: ResponseImage) =>
+      status === 200 && !isFiltered([body, getField(data, String(entry))], entry);
+    const used = images.filter(isUsed);
+    await deleteImageFiles(images.filter((image) => !isUsed(image)));
+    if (used.length > 0) return toOutputResult(used, body);
+    if (status === 200 && isFiltered([body, getField(data, '0')])) return NOT_ALLOWED_RESULT;
     if (status === 200 && Array.isArray(data)) return NO_OUTPUT_RESULT;
     throw toOpenaiSubmitError({ status, headers, body }, { isSynchronous: true });
   }
@@ -161,10 +168,6 @@ function isFailedStatus(body: unknown): boolean {
 
 function failedResult(body: unknown): UpstreamResult {
   return { state: 'failed', message: describeOpenaiFailure(body) };
-}
-
-function succeededResult(output: UpstreamOutput, body: unknown): UpstreamResult {
-  return { state: 'succeeded', outputs: [output], isWatermarked: getField(body, 'watermarked') === true };
 }
 
 const NO_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.noOutput };

@@ -317,12 +317,11 @@ function findInputProblem(
   return `${modelId} does not make images of ${size}`;
 }
 
-/** Returns whether the file of a run is a response, or inside of the response to the submit. */
+/** Returns whether the file of a run is a response, so that there is one. */
 function takesOneFile({ adapter, protocol }: BuiltInput['upstream'], kind: ModelKind): boolean {
   const { submit, poll } = protocol?.[kind] ?? {};
   const output = submit?.output ?? poll?.output;
-  const isFile = output !== undefined && output.at === undefined;
-  return adapter === 'openai' || isFile || submit?.output?.as === 'base64';
+  return (adapter === 'openai' && kind === 'video') || (output !== undefined && output.at === undefined);
 }
 
 /** Sizes of gpt-image-1, gpt-image-1.5 and gpt-image-1-mini. */

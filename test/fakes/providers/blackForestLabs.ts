@@ -34,6 +34,7 @@ const STATUS = {
   succeeded: 'Ready',
   failed: 'Error',
   policy: 'Content Moderated',
+  canceled: 'Error',
 } as const;
 
 /** Black Forest Labs: the address to poll is in another region, and addresses of outputs are signed. */

@@ -2,9 +2,12 @@ import { BLACK_FOREST_LABS } from './blackForestLabs.ts';
 import { KLING } from './kling.ts';
 import { LUMA } from './luma.ts';
 import { MINIMAX } from './miniMax.ts';
+import { GEMINI } from './gemini.ts';
+import { MODEL_ARK } from './modelArk.ts';
 import type { ProviderCase } from './providerFake.ts';
 import { RUNWAY } from './runway.ts';
 import { STABILITY } from './stability.ts';
+import { XAI } from './xai.ts';
 
 /** Providers whose descriptions come with the service, each with a strict fake. */
 export const PROVIDER_CASES: readonly ProviderCase[] = [
@@ -12,6 +15,9 @@ export const PROVIDER_CASES: readonly ProviderCase[] = [
   ...KLING,
   ...LUMA,
   ...MINIMAX,
+  ...GEMINI,
+  ...MODEL_ARK,
   ...RUNWAY,
   STABILITY,
+  ...XAI,
 ];

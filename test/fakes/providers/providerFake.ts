@@ -17,7 +17,7 @@ export interface ProviderJob {
   id: string;
   /** Body of the submit. */
   input: Record<string, any>;
-  state: 'queued' | 'running' | 'succeeded' | 'failed' | 'policy';
+  state: 'queued' | 'running' | 'succeeded' | 'failed' | 'policy' | 'canceled';
   polls: number;
 }
 
@@ -172,4 +172,17 @@ export interface ProviderCase {
   frames?: { roles: readonly ('first_frame' | 'last_frame')[]; read: (input: Record<string, any>) => unknown[] };
   /** The provider removes a run from its queue: the state of a run that waits. */
   cancels?: true;
+  /** Models that take images in other ways than a list of references in fields of the body. */
+  images?: readonly ImageCase[];
+}
+
+export interface ImageCase {
+  /** Parameters with images, by their roles. A list gets two. */
+  inputs: Record<string, { role: string; max?: number }>;
+  /** Default: the model and the parameters of the case. */
+  model?: string;
+  params?: ProviderCase['params'];
+  /** Returns the part of a submit's body that the images are in. */
+  read: (body: Record<string, any>) => unknown;
+  expected: unknown;
 }

@@ -33,9 +33,9 @@ export function createClient(upstream: UpstreamSettings, protocol: Protocol) {
     return addRetryAfter(await requestJson(method, url, options));
   }
 
-  /** Adds a missing Retry-After header from the body. */
+  /** Adds a missing Retry-After header from the body, whose seconds may have their unit, as in `30s`. */
   function addRetryAfter(response: JsonResponse): JsonResponse {
-    const seconds = readText(response, protocol.retry_after);
+    const seconds = readText(response, protocol.retry_after)?.replace(/s$/, '');
     return seconds === undefined ? response : { ...response, headers: { 'retry-after': seconds, ...response.headers } };
   }
 

@@ -28,7 +28,7 @@ import {
 } from '../upstream.ts';
 import type { UpstreamRoute } from '../upstreamConfig.ts';
 import { createClient, type PreparedRequest } from './client.ts';
-import { addFacts, isAllFiltered, listAddresses, readOutputResponse, readPrice } from './outputs.ts';
+import { addFacts, isAllFiltered, keepAllowedFiles, listAddresses, readOutputResponse, readPrice } from './outputs.ts';
 import type { KindProtocol, Meaning, Protocol, ProtocolOutput, RunState } from './protocol.ts';
 import { createRedactor, getCallbackSecret, sign } from './credentials.ts';
 import { isSafeId, parseModelId } from './requests.ts';
@@ -97,8 +97,10 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     const timeoutMs = Math.min(config.UPSTREAM_SYNC_TIMEOUT_MS, request.deadlineAt.getTime() - now().getTime());
     return requestStream(method, url, { ...options, timeoutMs: Math.max(1, timeoutMs) }, async (stream) => {
       try {
-        const { response, file, isAnswer, discard } = await readOutputResponse(stream, output, () => request.newFile());
-        const result = isSuccess(response) ? toSynchronousResult(response, output, file) : undefined;
+        const { response, files, isAnswer, discard } = await readOutputResponse(stream, output, () =>
+          request.newFile(),
+        );
+        const result = isSuccess(response) ? await toSynchronousResult(response, output, files) : undefined;
         if (result?.state !== 'succeeded') await discard();
         if (result !== undefined && (isAnswer || !isNoOutput(result))) return result;
         throw toDescribedSubmitError(client.addRetryAfter(response), { isSynchronous: true });
@@ -114,15 +116,16 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     return response.status < 300 && findMeaning(response) === undefined;
   }
 
-  function toSynchronousResult(
+  async function toSynchronousResult(
     response: JsonResponse,
     output: ProtocolOutput,
-    file: string | undefined,
-  ): UpstreamResult {
+    files: readonly string[],
+  ): Promise<UpstreamResult> {
     const price = readPrice(response, submission.price);
-    if (file === undefined) return toRunResult(response, output, undefined, price);
-    if (isAllFiltered(response, output)) return NOT_ALLOWED_RESULT;
-    return addFacts({ state: 'succeeded', outputs: [{ file }], isWatermarked: false }, output, price);
+    if (files.length === 0) return toRunResult(response, output, undefined, price);
+    const [first, ...others] = (await keepAllowedFiles(response, files)).map((file) => ({ file }));
+    if (first === undefined) return NOT_ALLOWED_RESULT;
+    return addFacts({ state: 'succeeded', outputs: [first, ...others], isWatermarked: false }, output, price);
   }
 
   /** Returns the variables of requests about a run. */

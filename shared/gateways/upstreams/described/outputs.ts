@@ -12,19 +12,19 @@ import { readText as readValue, readValues, splitPointer, toText } from './respo
 
 /** The response of a synchronous provider. */
 export interface OutputResponse {
-  /** The response without a file that it contains. */
+  /** The response without the files that it contains. */
   response: JsonResponse;
-  /** The output that it contains, in a local file. */
-  file: string | undefined;
+  /** The outputs that it contains, in local files. */
+  files: string[];
   /** True if the response has a place for outputs, even if there is none in it. */
   isAnswer: boolean;
-  /** Deletes the file. */
+  /** Deletes the files. */
   discard: () => Promise<void>;
 }
 
 /**
- * Reads the response to a synchronous submit, and writes an output that is in it to a new file.
- * @throws InvalidOutputError if the output is too large; otherwise any error of the stream or the file.
+ * Reads the response to a synchronous submit, and writes the outputs that are in it to new files.
+ * @throws InvalidOutputError if the outputs are too large; otherwise any error of the stream or a file.
  */
 export async function readOutputResponse(
   content: HttpResponse,
@@ -33,19 +33,30 @@ export async function readOutputResponse(
 ): Promise<OutputResponse> {
   const { statusCode: status, headers } = content;
   const isSuccess = status < 300;
-  let [body, file]: [unknown, string | undefined] = [undefined, undefined];
+  let [body, files]: [unknown, string[]] = [undefined, []];
   if (isSuccess && output.at === undefined && isFileResponse(content)) {
-    file = await newFile();
-    await writeOutputFile(getContent(content), file, config.MEDIA_MAX_BYTES);
+    files = [await newFile()];
+    await writeOutputFile(getContent(content), files[0] as string, config.MEDIA_MAX_BYTES);
   } else if (isSuccess && output.at !== undefined && output.as === 'base64') {
     const fields = output.at.map((pointer) => ({ path: splitPointer(pointer), isAddress: false }));
     const read = await readImageResponse(getContent(content), newFile, config.MEDIA_MAX_BYTES, fields);
     body = read.body;
-    file = read.image !== undefined && 'file' in read.image ? read.image.file : undefined;
+    files = read.images.flatMap((image) => ('file' in image ? image.file : []));
   } else body = await readJson(content);
   const response = { status, headers, body };
   const isAnswer = output.at?.some((pointer) => hasList(response, pointer)) === true;
-  return { response, file, isAnswer, discard: async () => void (file === undefined || (await deleteTempFile(file))) };
+  return { response, files, isAnswer, discard: () => deleteFiles(files) };
+}
+
+/** Splits files into those that are used and those that a safety filter replaced, which it deletes. */
+export async function keepAllowedFiles({ body }: JsonResponse, files: readonly string[]): Promise<string[]> {
+  const isAllowed = (_: string, index: number) => !isFiltered([body], index);
+  await deleteFiles(files.filter((file, index) => !isAllowed(file, index)));
+  return files.filter(isAllowed);
+}
+
+async function deleteFiles(files: readonly string[]): Promise<void> {
+  for (const file of files) await deleteTempFile(file);
 }
 
 /** Returns true if a response has the list of the first `*` of a pointer. */

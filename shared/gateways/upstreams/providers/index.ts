@@ -4,7 +4,10 @@ import { kling } from './kling.ts';
 import { luma } from './luma.ts';
 import { miniMax } from './miniMax.ts';
 import { runway } from './runway.ts';
+import { gemini } from './gemini.ts';
+import { modelArk } from './modelArk.ts';
 import { stability } from './stability.ts';
+import { xai } from './xai.ts';
 
 /** Descriptions that come with the service, by the name of the provider in UPSTREAMS. */
 export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
@@ -13,5 +16,8 @@ export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
   luma,
   minimax: miniMax,
   runway,
+  gemini,
+  modelark: modelArk,
   stability,
+  xai,
 };
