@@ -10,8 +10,10 @@ import {
 import { PROVIDERS } from '../../shared/gateways/upstreams/providers/index.ts';
 import { getModelBySlug } from '../../shared/lib/catalog/catalog.ts';
 import { listParams } from '../../shared/lib/catalog/paramValues.ts';
+import { MODEL_KINDS } from '../../shared/spec/catalog.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
 import { PROVIDER_CASES } from '../fakes/providers/index.ts';
+import type { ProviderCase } from '../fakes/providers/providerFake.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { makeImage, upload } from '../harness/inputImages.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -20,9 +22,15 @@ import { postponePolls, waitForStoredEnd } from '../harness/upstreamCallbacks.ts
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const CALLBACK_FIELDS = /^https?:.*\/upstream-events\//;
 
-/** A model for each provider, and one with references for those that take some. */
+const getSlug = ({ provider, kind }: ProviderCase) => `${provider}-${kind}`;
+/** Fakes of all providers, each of which may make images and videos. */
+const FAKES = [...new Set(PROVIDER_CASES.map(({ fake }) => fake))];
+
+/** A model for each provider and kind, and those with references or frames. */
 function buildCatalog(): string {
-  const models = PROVIDER_CASES.flatMap(({ provider, kind, model, params, references }) => {
+  const models = PROVIDER_CASES.flatMap((provided) => {
+    const { provider, kind, model, params, references, frames } = provided;
+    const slug = getSlug(provided);
     const [first = [], ...others] = Object.entries(params);
     const entries = [first, ...others] as [string, { enum: unknown[] }][];
     const defaults = entries.map(([name, param]) => [name, { ...param, default: param.enum[0] }]);
@@ -34,8 +42,14 @@ function buildCatalog(): string {
       params: Object.fromEntries(defaults),
       credits: 3,
     };
-    const inputs = { images: { role: 'reference', max: references?.max } };
-    return [[provider, made], ...(references === undefined ? [] : [[`${provider}-edit`, { ...made, inputs }]])];
+    const edit = [`${provider}:${references?.model ?? model}`];
+    const images = { images: { role: 'reference', max: references?.max } };
+    const ends = Object.fromEntries((frames?.roles ?? []).map((role) => [role, { role, required: true }]));
+    return [
+      [slug, made],
+      ...(references === undefined ? [] : [[`${slug}-edit`, { ...made, upstreams: edit, inputs: images }]]),
+      ...(frames === undefined ? [] : [[`${slug}-frames`, { ...made, inputs: ends }]]),
+    ];
   });
   return JSON.stringify({ models: Object.fromEntries(models) });
 }
@@ -44,7 +58,7 @@ describe('the providers whose descriptions come with the service', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await Promise.all(PROVIDER_CASES.map(({ fake }) => fake.start()));
+    await Promise.all(FAKES.map((fake) => fake.start()));
     const upstreams = PROVIDER_CASES.map(({ provider, fake, basePath, settings, callBack }) => [
       provider,
       {
@@ -57,29 +71,40 @@ describe('the providers whose descriptions come with the service', () => {
         ...settings,
       },
     ]);
+    const models = PROVIDER_CASES.flatMap(({ provider, models = {} }) =>
+      Object.entries(models).map(([model, settings]) => [`${provider}:${model}`, settings]),
+    );
     service = await startTestService({
-      env: { CATALOG: buildCatalog(), UPSTREAMS: JSON.stringify({ upstreams: Object.fromEntries(upstreams) }) },
+      env: {
+        CATALOG: buildCatalog(),
+        UPSTREAMS: JSON.stringify({ upstreams: Object.fromEntries(upstreams), models: Object.fromEntries(models) }),
+      },
     });
     customer = await service.createCustomer('studio');
   });
   after(async () => {
     await service.stop();
-    await Promise.all(PROVIDER_CASES.map(({ fake }) => fake.stop()));
+    await Promise.all(FAKES.map((fake) => fake.stop()));
   });
 
   it('are all tested here', () => {
-    expect(PROVIDER_CASES.map(({ provider }) => provider)).to.have.members(Object.keys(PROVIDERS));
+    const tested = PROVIDER_CASES.map(({ provider, kind }) => `${provider} ${kind}`);
+    const described = Object.entries(PROVIDERS).flatMap(([name, { protocol }]) =>
+      MODEL_KINDS.filter((kind) => protocol[kind] !== undefined).map((kind) => `${name} ${kind}`),
+    );
+    expect(tested).to.have.members(described);
   });
 
   for (const provided of PROVIDER_CASES) {
-    const { provider, fake, kind, model, body, cents, failure, callBack, references } = provided;
-    const create = async (params: object = {}, slug = provider) => {
+    const { provider, fake, kind, model, body, cents, failure, callBack, references, frames, cancels } = provided;
+    const slug = getSlug(provided);
+    const create = async (params: object = {}, used = slug) => {
       const prompt = `a "lighthouse" ${randomUUID()}`;
-      const { status, body: created } = await customer.createGeneration({ model: slug, params, prompt });
+      const { status, body: created } = await customer.createGeneration({ model: used, params, prompt });
       expect(status, JSON.stringify(created)).to.equal(201);
       return { uuid: created.uuid as string, prompt };
     };
-    const getRoute = () => findUpstreamRoute(getModelBySlug(provider), provider, model) as UpstreamRoute;
+    const getRoute = () => findUpstreamRoute(getModelBySlug(slug), provider, model) as UpstreamRoute;
     const withoutCallback = (input: object) =>
       Object.fromEntries(
         Object.entries(input).filter(
@@ -87,7 +112,7 @@ describe('the providers whose descriptions come with the service', () => {
             !CALLBACK_FIELDS.test(String(value)) && !Object.values(provided.settings ?? {}).includes(value),
         ),
       );
-    describe(provider, () => {
+    describe(slug, () => {
       beforeEach(() => fake.reset());
       afterEach(() => expect(fake.refusals, 'requests that the documentation does not allow').to.deep.equal([]));
 
@@ -97,13 +122,15 @@ describe('the providers whose descriptions come with the service', () => {
         expect(ended).to.include({ status: 'succeeded', error_message: null });
         const output = Buffer.from(await (await fetch(ended.output_url)).arrayBuffer());
         expect(output).to.deep.equal(kind === 'image' ? PNG : MP4);
-        expect(fake.jobs.map(({ input }) => withoutCallback(input))).to.deep.equal([body(prompt)]);
+        expect(fake.jobs.map(({ input }) => withoutCallback(input))).to.deep.equal([
+          body(prompt, fake.jobs[0]?.input ?? {}),
+        ]);
         const sql = 'SELECT cast(provider_cost_cents AS float) AS cents FROM generations WHERE uuid = $1';
         expect((await service.sql(sql, [uuid]))[0]).to.deep.equal({ cents: cents ?? null });
       });
 
       it('accepts every value of the parameters', async () => {
-        for (const params of listParams(getModelBySlug(provider).definition)) {
+        for (const params of listParams(getModelBySlug(slug).definition)) {
           const input = buildUpstreamInput(getRoute(), { prompt: 'a lighthouse', ...params });
           const request = {
             generationId: randomUUID(),
@@ -116,17 +143,18 @@ describe('the providers whose descriptions come with the service', () => {
         }
       });
 
-      it('refunds a prompt, and an output, that its content policy does not allow', async () => {
-        const balance = await customer.balance();
-        fake.rejectsPrompts = true;
-        const prompt = await create();
-        expect(await customer.waitForEnd(prompt.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
-        fake.rejectsPrompts = false;
-        fake.outcome = 'policy';
-        const output = await create();
-        expect(await customer.waitForEnd(output.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
-        expect(await customer.balance()).to.equal(balance);
-      });
+      if (provided.hasNoPolicy !== true)
+        it('refunds a prompt, and an output, that its content policy does not allow', async () => {
+          const balance = await customer.balance();
+          fake.rejectsPrompts = true;
+          const prompt = await create();
+          expect(await customer.waitForEnd(prompt.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
+          fake.rejectsPrompts = false;
+          fake.outcome = 'policy';
+          const output = await create();
+          expect(await customer.waitForEnd(output.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
+          expect(await customer.balance()).to.equal(balance);
+        });
 
       it('submits again while the provider is busy, and makes one job', async () => {
         fake.faults.submit = { status: 429, headers: { 'retry-after': '1' }, body: {} };
@@ -190,11 +218,36 @@ describe('the providers whose descriptions come with the service', () => {
             await upload(customer, await makeImage()),
             await upload(customer, await makeImage('png', { background: 'red' })),
           ];
-          const { uuid } = await create({ images: names }, `${provider}-edit`);
+          const { uuid } = await create({ images: names }, `${slug}-edit`);
           expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
           const input = fake.jobs[0]?.input ?? {};
           const given = references.fields.filter((field) => input[field] !== undefined);
           expect(given).to.deep.equal(references.fields);
+        });
+      }
+
+      if (frames !== undefined) {
+        it('takes frames', async () => {
+          const names = frames.roles.map(async (role) => [role, await upload(customer, await makeImage())] as const);
+          const { uuid } = await create(Object.fromEntries(await Promise.all(names)), `${slug}-frames`);
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded', error_message: null });
+          const found = frames.read(fake.jobs[0]?.input ?? {});
+          expect(found).to.have.length(frames.roles.length);
+          for (const frame of found) expect(frame).to.match(/^(?:https?:|data:image\/)/);
+        });
+      }
+
+      if (cancels !== undefined) {
+        it('removes a run that waits from the queue for its owner', async () => {
+          fake.outcome = 'wait';
+          fake.waitsAs = 'queued';
+          const { uuid } = await create();
+          while (fake.jobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+          const balance = await customer.balance();
+          await customer.request('POST', `/api/generations/${uuid}/cancel/`);
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'failed' });
+          expect(fake.canceled).to.deep.equal(fake.jobs.map(({ id }) => id));
+          expect(await customer.balance()).to.be.greaterThan(balance);
         });
       }
     });

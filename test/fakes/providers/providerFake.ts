@@ -27,7 +27,7 @@ export type ProviderAnswer =
   | { file: Buffer; type: string; headers?: Record<string, string> };
 
 export interface ProviderRoute {
-  operation: 'submit' | 'status' | 'result' | 'cancel' | 'file' | 'probe';
+  operation: 'submit' | 'upload' | 'status' | 'result' | 'cancel' | 'file' | 'probe';
   method: string;
   path: RegExp;
   /** True for addresses that need no key. */
@@ -46,10 +46,14 @@ export interface ProviderRoute {
 export abstract class ProviderFake extends HttpFake {
   readonly key = 'key-of-the-test';
   readonly jobs: ProviderJob[] = [];
+  /** Ids of jobs that were canceled before they ran. */
+  readonly canceled: string[] = [];
   readonly refusals: string[] = [];
   readonly calls: string[] = [];
   /** End of new jobs; `wait` leaves that to {@link end}. */
   outcome: 'succeeded' | 'failed' | 'policy' | 'wait' = 'succeeded';
+  /** State of new jobs that wait. */
+  waitsAs: 'queued' | 'running' = 'running';
   /** Misbehavior by operation, until it is removed. */
   faults: Partial<Record<ProviderRoute['operation'], Misbehaviour | VerbatimResponse>> = {};
   /** The documented response to a prompt that the content policy does not allow, at the submit. */
@@ -65,9 +69,10 @@ export abstract class ProviderFake extends HttpFake {
 
   reset(): void {
     this.outcome = 'succeeded';
+    this.waitsAs = 'running';
     this.faults = {};
     this.rejectsPrompts = false;
-    this.refusals.length = this.calls.length = this.jobs.length = 0;
+    this.refusals.length = this.calls.length = this.jobs.length = this.canceled.length = 0;
   }
 
   /** Ends the jobs that wait. */
@@ -76,7 +81,7 @@ export abstract class ProviderFake extends HttpFake {
   }
 
   protected accept(input: Record<string, any>): ProviderJob {
-    const state = this.outcome === 'wait' ? 'running' : this.outcome;
+    const state = this.outcome === 'wait' ? this.waitsAs : this.outcome;
     const job: ProviderJob = { id: randomUUID(), input, state, polls: 0 };
     this.jobs.push(job);
     return job;
@@ -142,7 +147,7 @@ function validate(schema: object | undefined, body: object): string | undefined 
 
 /** A provider in the test of all providers. */
 export interface ProviderCase {
-  /** Its name in UPSTREAMS, and title in the test. */
+  /** Its name in UPSTREAMS. */
   provider: string;
   fake: ProviderFake;
   /** Path of `base_url` below the address of the fake. */
@@ -151,10 +156,12 @@ export interface ProviderCase {
   model: string;
   /** Parameters of the model in the catalog; the first values are those of the test. */
   params: Record<string, object>;
+  /** Settings of models in UPSTREAMS, by their ids. Absent: those of the description. */
+  models?: Record<string, object>;
   /** Further fields of UPSTREAMS. */
   settings?: Record<string, unknown>;
-  /** The body of the submit that the fake must receive. */
-  body: (prompt: string) => Record<string, unknown>;
+  /** The body of the submit that the fake must receive; what changes with each submit is in the received one. */
+  body: (prompt: string, received: Record<string, any>) => Record<string, unknown>;
   /** The price of a run in cents that is recorded, if the provider reports it or the description has it. */
   cents?: number;
   /** Message of a run that failed. Absent: the provider is synchronous. */
@@ -162,5 +169,11 @@ export interface ProviderCase {
   /** Sends the call-back of a job, signed with the secret in `settings`. Absent: it has none. */
   callBack?: (job: ProviderJob) => Promise<Response>;
   /** References that the model takes by default. */
-  references?: { max: number; fields: string[] };
+  references?: { max: number; fields: string[]; model?: string };
+  /** True for servers of one's own, which refuse no content. */
+  hasNoPolicy?: true;
+  /** Frames that the model takes by default: their roles, and where the body of the submit has their addresses. */
+  frames?: { roles: readonly ('first_frame' | 'last_frame')[]; read: (input: Record<string, any>) => unknown[] };
+  /** The provider removes a run from its queue: the state of a run that waits. */
+  cancels?: true;
 }
