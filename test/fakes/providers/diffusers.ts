@@ -33,7 +33,7 @@ const VIDEO_SCHEMA = {
 };
 
 /** A server of one's own around Diffusers. */
-class FakeDiffusers extends ProviderFake {
+export class FakeDiffusers extends ProviderFake {
   protected readonly unauthorized = { status: 401, body: { error: 'The key is wrong.' } };
   protected readonly notFound = { status: 404, body: { error: 'Not found.' } };
   protected readonly routes: ProviderRoute[] = [
