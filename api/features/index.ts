@@ -125,6 +125,7 @@ export const FEATURES: readonly Feature[] = [
       { path: '/admin/accounts/', label: 'Accounts', icon: 'users', order: 20, permission: 'viewAccounts' },
       { path: '/admin/reports/', label: 'Reports', icon: 'report', order: 30, permission: 'viewReports' },
       { path: '/admin/queues', label: 'Queues', icon: 'queue', order: 40, permission: 'manageQueues' },
+      { path: '/admin/upstreams/', label: 'Upstreams', icon: 'server', order: 33, permission: 'viewDashboard' },
       { path: '/admin/tasks/', label: 'Tasks', icon: 'task', order: 35, permission: 'viewAccounts' },
       { path: '/admin/audit/', label: 'Audit log', icon: 'log', order: 50, permission: 'viewAuditLog' },
       { path: '/admin/design/', label: 'Design', icon: 'design', order: 60, permission: 'viewDashboard' },

@@ -18,7 +18,7 @@ export const STAFF_PERMISSIONS = {
   suspendAccounts: ['ops', 'admin'],
   /** Sign an account out everywhere, and revoke its API keys and applications. */
   revokeAccess: ['support', 'ops', 'admin'],
-  /** Requeue stuck generations, run tasks again, and change jobs on the queue board. */
+  /** Requeue stuck generations, run tasks again, change jobs on the queue board, and show requests to upstreams. */
   manageQueues: ['ops', 'admin'],
 } as const satisfies Record<string, readonly StaffRole[]>;
 

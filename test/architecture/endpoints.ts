@@ -226,6 +226,9 @@ const OWN_ENDPOINTS = `
   POST   /admin/tasks/:id/run/                     operator
   GET    /admin/tasks/kinds/:kind/run/             operator
   POST   /admin/tasks/kinds/:kind/run/             operator
+  GET    /admin/upstreams/                         operator
+  GET    /admin/upstreams/request/                 operator
+  POST   /admin/upstreams/request/                 operator
   GET    /admin/approvals/:uuid/approve/            operator
   POST   /admin/approvals/:uuid/approve/            operator
   GET    /admin/approvals/:uuid/reject/             operator

@@ -187,6 +187,7 @@ describe('the accessibility of pages', () => {
       '/admin/audit/',
       '/admin/incident/',
       '/admin/tasks/',
+      '/admin/upstreams/',
       '/admin/design/',
       ...['', 'ledger/', 'generations/', 'timeline/', ...ACTIONS.map((name) => `${name}/`)].map(
         (name) => `${account}${name}`,

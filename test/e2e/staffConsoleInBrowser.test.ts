@@ -135,6 +135,7 @@ describe('the staff console in a real browser without scripts', () => {
       `${account}timeline/`,
       '/admin/incident/',
       '/admin/tasks/',
+      '/admin/upstreams/',
       '/admin/design/',
       '/admin/accounts/?q=none@example.com',
       '/admin/audit/',

@@ -44,11 +44,12 @@ function buildCatalog(): string {
       params: addDefaults(params),
       credits: 3,
     };
+    const editedBy = [`${provider}:${references?.model ?? model}`];
     const edit = { images: { role: 'reference', max: references?.max } };
     const ends = Object.fromEntries((frames?.roles ?? []).map((role) => [role, { role, required: true }]));
     return [
       [slug, made],
-      ...(references === undefined ? [] : [[`${slug}-edit`, { ...made, inputs: edit }]]),
+      ...(references === undefined ? [] : [[`${slug}-edit`, { ...made, upstreams: editedBy, inputs: edit }]]),
       ...(frames === undefined ? [] : [[`${slug}-frames`, { ...made, inputs: ends }]]),
       ...images.map((one, index) => [
         `${slug}-images-${index}`,
@@ -81,8 +82,14 @@ describe('the providers whose descriptions come with the service', () => {
         ...settings,
       },
     ]);
+    const models = PROVIDER_CASES.flatMap(({ provider, models = {} }) =>
+      Object.entries(models).map(([model, settings]) => [`${provider}:${model}`, settings]),
+    );
     service = await startTestService({
-      env: { CATALOG: buildCatalog(), UPSTREAMS: JSON.stringify({ upstreams: Object.fromEntries(upstreams) }) },
+      env: {
+        CATALOG: buildCatalog(),
+        UPSTREAMS: JSON.stringify({ upstreams: Object.fromEntries(upstreams), models: Object.fromEntries(models) }),
+      },
     });
     customer = await service.createCustomer('studio');
   });
@@ -126,7 +133,9 @@ describe('the providers whose descriptions come with the service', () => {
         expect(ended).to.include({ status: 'succeeded', error_message: null });
         const output = Buffer.from(await (await fetch(ended.output_url)).arrayBuffer());
         expect(output).to.deep.equal(kind === 'image' ? PNG : MP4);
-        expect(fake.jobs.map(({ input }) => withoutCallback(input))).to.deep.equal([body(prompt)]);
+        expect(fake.jobs.map(({ input }) => withoutCallback(input))).to.deep.equal([
+          body(prompt, fake.jobs[0]?.input ?? {}),
+        ]);
         const sql = 'SELECT cast(provider_cost_cents AS float) AS cents FROM generations WHERE uuid = $1';
         expect((await service.sql(sql, [uuid]))[0]).to.deep.equal({ cents: cents ?? null });
       });
@@ -145,17 +154,18 @@ describe('the providers whose descriptions come with the service', () => {
         }
       });
 
-      it('refunds a prompt, and an output, that its content policy does not allow', async () => {
-        const balance = await customer.balance();
-        fake.rejectsPrompts = true;
-        const prompt = await create();
-        expect(await customer.waitForEnd(prompt.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
-        fake.rejectsPrompts = false;
-        fake.outcome = 'policy';
-        const output = await create();
-        expect(await customer.waitForEnd(output.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
-        expect(await customer.balance()).to.equal(balance);
-      });
+      if (provided.hasNoPolicy !== true)
+        it('refunds a prompt, and an output, that its content policy does not allow', async () => {
+          const balance = await customer.balance();
+          fake.rejectsPrompts = true;
+          const prompt = await create();
+          expect(await customer.waitForEnd(prompt.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
+          fake.rejectsPrompts = false;
+          fake.outcome = 'policy';
+          const output = await create();
+          expect(await customer.waitForEnd(output.uuid)).to.include({ status: 'failed', error_message: NOT_ALLOWED });
+          expect(await customer.balance()).to.equal(balance);
+        });
 
       it('submits again while the provider is busy, and makes one job', async () => {
         fake.faults.submit = { status: 429, headers: { 'retry-after': '1' }, body: {} };

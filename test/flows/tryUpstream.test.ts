@@ -1,24 +1,26 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { PNG } from '../fakes/misbehave.ts';
 import { FakeBlackForestLabs } from '../fakes/providers/blackForestLabs.ts';
+import { FakeDiffusers } from '../fakes/providers/diffusers.ts';
 import { FakeStability } from '../fakes/providers/stability.ts';
 import { runAdminInProcess } from '../harness/adminCommand.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 describe('npm run admin -- try-upstream', () => {
-  const [flux, stability] = [new FakeBlackForestLabs(), new FakeStability()];
+  const [flux, stability, gpu] = [new FakeBlackForestLabs(), new FakeStability(), new FakeDiffusers()];
   let service: TestService;
   let folder: string;
   before(async () => {
-    await Promise.all([flux.start(), stability.start()]);
+    await Promise.all([flux.start(), stability.start(), gpu.start()]);
     folder = await mkdtemp(join(tmpdir(), 'genmeter-try-'));
     const own = { adapter: 'http', key: flux.key, local: true };
     const upstreams = {
       bfl: { ...own, provider: 'black-forest-labs', base_url: `${flux.url}/v1` },
       stability: { ...own, provider: 'stability', base_url: stability.url },
+      gpu: { ...own, provider: 'diffusers', base_url: gpu.url },
     };
     service = await startTestService({
       workers: 0,
@@ -28,12 +30,13 @@ describe('npm run admin -- try-upstream', () => {
   });
   after(async () => {
     await service.stop();
-    await Promise.all([flux.stop(), stability.stop()]);
+    await Promise.all([flux.stop(), stability.stop(), gpu.stop()]);
     await rm(folder, { recursive: true });
   });
   beforeEach(() => {
     flux.reset();
     stability.reset();
+    gpu.reset();
   });
 
   const run = (...args: string[]) => runAdminInProcess(['try-upstream', ...args], service.env);
@@ -83,6 +86,29 @@ describe('npm run admin -- try-upstream', () => {
     expect(out).to.not.include(stability.key);
   });
 
+  it('sends images, with their content or as addresses that contain it', async () => {
+    const file = join(folder, 'start.png');
+    await writeFile(file, PNG);
+    const sent = await run(
+      'gpu:flux',
+      '--prompt',
+      'p',
+      '--kind',
+      'image',
+      '--params',
+      '{"aspect_ratio":"1:1"}',
+      '--image',
+      `reference=${file}`,
+    );
+    expect([sent.status, sent.out.includes('= succeeded: image/png')], sent.out).to.deep.equal([0, true]);
+    expect(gpu.jobs.map(({ input }) => input['images'])).to.deep.equal([[PNG.toString('base64')]]);
+    const params = '{"aspect_ratio":"1:1","resolution":"1K"}';
+    const images = ['--image', `reference=${file}`, `reference=${file}`, '--params', params];
+    const shown = await run('bfl:flux-kontext', '--kind', 'image', '--prompt', 'p', '--dry-run', ...images);
+    expect(shown.out).to.include('"input_image": "data:image/png;base64,').and.include('"input_image_2": "data:');
+    expect(flux.calls).to.deep.equal([]);
+  });
+
   it('prints why a run was not accepted, or failed', async () => {
     stability.rejectsPrompts = true;
     const args = ['--prompt', 'p', '--kind', 'image', '--params', '{"aspect_ratio":"1:1"}'];
@@ -105,6 +131,8 @@ describe('npm run admin -- try-upstream', () => {
   });
 
   it('exits with 2 if the trial cannot begin', async () => {
+    const textFile = join(folder, 'notes.txt');
+    await writeFile(textFile, 'no image');
     for (const [args, problem] of [
       [['stability:core', '--prompt', 'p'], 'choose --kind image or video.'],
       [['acme:x', '--prompt', 'p', '--kind', 'image'], 'must begin with the name of an upstream and a colon.'],
@@ -113,6 +141,19 @@ describe('npm run admin -- try-upstream', () => {
       [['bfl:flux-2-pro'], '--prompt is required.'],
       [['bfl:flux-2-pro', '--prompt', 'p', '--params', '[]'], '--params must be a JSON object'],
       [['bfl:flux-2-pro', '--prompt', 'p', '--kind', 'sound'], '--kind must be image or video.'],
+      [
+        ['bfl:flux-2-pro', '--prompt', 'p', '--image', 'start.png'],
+        '--image must be role=file, with one of first_frame,',
+      ],
+      [['bfl:flux-2-pro', '--prompt', 'p', '--image', 'reference=/nowhere.png'], '--image cannot be read: ENOENT'],
+      [
+        ['bfl:flux-2-pro', '--prompt', 'p', '--image', `reference=${textFile}`],
+        '--image must be a PNG, JPEG or WebP file',
+      ],
+      [
+        ['bfl:flux-2-pro', '--prompt', 'p', '--image', `reference=${join(folder, 'start.png')}`],
+        'The model imgmodel-2 takes no reference.',
+      ],
     ] as const) {
       const { status, err } = await run(...args);
       expect([status, err.includes(problem)], err).to.deep.equal([2, true]);

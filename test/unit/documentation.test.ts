@@ -20,7 +20,9 @@ const EXTERNAL_NAMES = new Set(
    proxy_http_version proxy_intercept_errors proxy_next_upstream proxy_pass proxy_read_timeout proxy_set_header
    fsS sI s_client histogram_quantile bearer_token_env_var nodejs_ process_ usage_ parentbased_traceidratio
    claude_desktop_config mcp_servers AuthKey_ stateDiagram sequenceDiagram HTTPS_PROXY MALLOC_ARENA_MAX
-   NEW_DATABASE_URL STANDBY_URL GENMETER_KEY GPU_KEY NNNN_subject generations_model_idx`.split(/\s+/),
+   NEW_DATABASE_URL STANDBY_URL GENMETER_KEY GPU_KEY NNNN_subject generations_model_idx
+   EmptyLatentImage batch_size filename_prefix CheckpointLoaderSimple ckpt_name sampler_name latent_image
+   VHS_VideoCombine`.split(/\s+/),
 );
 const EXTERNAL_PREFIXES = /^(?:pg|OTEL|nodejs|process)_\w+$/;
 /** Folders of tests that documents name without `test/`. */

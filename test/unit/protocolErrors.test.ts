@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { buildUpstreamInput, hasKey, type UpstreamRoute } from '../../shared/gateways/upstreams/index.ts';
 import { PROVIDERS } from '../../shared/gateways/upstreams/providers/index.ts';
 import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
 
@@ -135,6 +136,21 @@ describe('the description of a protocol in UPSTREAMS', () => {
       '/protocol/video/submit/images cannot be filled: unknown variable "bytes"; available are address, base64, type, role.',
     ],
     [
+      'uploads whose values no image uses',
+      submit({ uploads: [{ path: '/files' }] }),
+      '/protocol/video/submit/images must be a template that uses the values of "uploads".',
+    ],
+    [
+      'an upload with a variable of a later one',
+      submit({ images: '$file', uploads: [{ path: '/files/{file}' }, { path: '/files', values: { file: '/id' } }] }),
+      '/protocol/video/submit/uploads/0 cannot be filled: unknown variable "file"; available are model, generation_id, seconds_left, with_images, address, base64, type, role.',
+    ],
+    [
+      'an image with a value of no upload',
+      submit({ images: '{name}', uploads: [{ path: '/files', values: { file: '/id' } }] }),
+      '/protocol/video/submit/images cannot be filled: unknown variable "name"; available are address, base64, type, role, file.',
+    ],
+    [
       'an unknown variable',
       submit({ body: { model: '$modell' } }),
       '/protocol/video/submit cannot be filled: unknown variable "modell"; available are model, generation_id, seconds_left, with_images, callback_url, callback_secret.',
@@ -253,6 +269,30 @@ describe('the description of a protocol in UPSTREAMS', () => {
       'VIDEO_UPSTREAM cannot be used: by the description of the upstream gpu, its model id must be {endpoint}/{model}.',
     );
     expect(getError({ protocol }, { VIDEO_UPSTREAM: 'gpu:text2video/large' })).to.equal('nothing');
+  });
+
+  it('fills inputs with another random seed for each generation', () => {
+    const described = { ...GOOD, video: { ...GOOD.video, input: { prompt: '$prompt', seed: '$random_seed' } } };
+    const { routes } = parser.parse({ ...declare({ protocol: described }), VIDEO_UPSTREAM: 'gpu:large' });
+    const fill = () =>
+      Number(buildUpstreamInput(routes['vidmodel-video']?.[0] as UpstreamRoute, { prompt: 'p' })['seed']);
+    const seeds = Array.from({ length: 5 }, fill);
+    for (const seed of seeds)
+      expect(seed)
+        .to.be.within(0, 2 ** 31 - 1)
+        .and.satisfy(Number.isInteger);
+    expect(new Set(seeds).size).to.be.above(1);
+  });
+
+  it('needs a key, unless its authentication is optional or none', () => {
+    for (const [auth, expected] of [
+      [{ type: 'bearer' }, false],
+      [{ type: 'bearer', optional: true }, true],
+      [{ type: 'none' }, true],
+    ] as const) {
+      const env = { ...declare({ key: undefined, protocol: { ...GOOD, auth } }), VIDEO_UPSTREAM: 'gpu:large' };
+      expect(hasKey(parser.parse(env).routes['vidmodel-video']?.[0] as UpstreamRoute)).to.equal(expected);
+    }
   });
 
   it('must have a place for each file, if a generation has several', () => {

@@ -26,6 +26,7 @@ import settings from 'lucide-static/dist/esm/icons/settings.mjs';
 import incident from 'lucide-static/dist/esm/icons/siren.mjs';
 import warning from 'lucide-static/dist/esm/icons/triangle-alert.mjs';
 import task from 'lucide-static/dist/esm/icons/repeat.mjs';
+import server from 'lucide-static/dist/esm/icons/server.mjs';
 import users from 'lucide-static/dist/esm/icons/users.mjs';
 import webhook from 'lucide-static/dist/esm/icons/webhook.mjs';
 
@@ -55,6 +56,7 @@ const ICONS = {
   report,
   settings,
   signOut,
+  server,
   task,
   users,
   warning,

@@ -21,16 +21,29 @@ const ROWS_SHOWN = 10;
 /** Age of the oldest hour in which a last success is found. */
 const HISTORY_MS = 7 * DAY_MS;
 
-/** The state of one choice of a model, and how its generations of the last 15 minutes ended. */
-export interface UpstreamState {
-  model: string;
-  /** `name:model id`; empty for generations that were not submitted. */
-  upstream: string;
-  /** Null if it is no longer a choice of its model. */
+/** Health of a choice. */
+export interface HealthState {
+  /** Null if it is no longer a choice of its model, or was never checked. */
   health: UpstreamHealth | null;
   /** True if no worker has checked it for a while. */
   isStale: boolean;
   isCircuitOpen: boolean;
+}
+
+/** Returns the state of a choice at a time, by its row. */
+export function toHealthState(row: UpstreamHealth | null, at: Date): HealthState {
+  return {
+    health: row,
+    isStale: row !== null && at.getTime() - row.probed_at.getTime() > PROBE_STALE_MS,
+    isCircuitOpen: row !== null && row.circuit_open_until !== null && row.circuit_open_until > at,
+  };
+}
+
+/** The state of one choice of a model, and how its generations of the last 15 minutes ended. */
+export interface UpstreamState extends HealthState {
+  model: string;
+  /** `name:model id`; empty for generations that were not submitted. */
+  upstream: string;
   ended: number;
   failed: number;
   /** Accounts with a failure. */
@@ -195,9 +208,7 @@ export async function readIncident(): Promise<Incident> {
       ...sumByKey.get(key),
       model,
       upstream,
-      health: row,
-      isStale: row !== null && at.getTime() - row.probed_at.getTime() > PROBE_STALE_MS,
-      isCircuitOpen: row !== null && row.circuit_open_until !== null && row.circuit_open_until > at,
+      ...toHealthState(row, at),
       succeeded_hour: hourByKey.get(key) ?? null,
     };
   });

@@ -5,6 +5,7 @@ import { downloadContent, InvalidOutputError } from '../../gateways/media/downlo
 import { readHead, sniffFormat } from '../../gateways/media/formats.ts';
 import { deleteTempFile, newTempFile } from '../../gateways/media/tempFiles.ts';
 import {
+  buildImageVariables,
   buildUpstreamInput,
   createRedactor,
   findUpstreamRoute,
@@ -12,6 +13,8 @@ import {
   getUpstreamRoutes,
   omitImageParams,
   type RequestTrace,
+  type RoleImage,
+  type SubmitImage,
   traceRequests,
   UpstreamError,
   type UpstreamProgress,
@@ -21,7 +24,7 @@ import {
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { buildExampleRequest } from '../../lib/catalog/exampleRequests.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import type { CatalogModel, GenerationParams, ModelKind } from '../../spec/catalog.ts';
+import type { CatalogModel, GenerationParams, InputRole, ModelInput, ModelKind } from '../../spec/catalog.ts';
 
 export interface UpstreamTrial {
   /** Upstream and its model id, as in the catalog: `fal:owner/model`. */
@@ -29,12 +32,20 @@ export interface UpstreamTrial {
   prompt: string;
   /** Parameters that replace those of an example request of the model. */
   params: GenerationParams;
+  /** Images of the input. Upstreams that take addresses receive them as `data:` addresses. */
+  images?: readonly TrialImage[];
   /** Kind of a model that the catalog does not have. */
   kind?: ModelKind;
   /** True: the request is shown and not sent. */
   isDryRun: boolean;
   /** Time after which the trial ends. */
   timeoutMs: number;
+}
+
+export interface TrialImage {
+  role: InputRole;
+  contentType: string;
+  content: Uint8Array;
 }
 
 /** A trial that cannot begin. The message says why. */
@@ -49,12 +60,12 @@ const POLL_INTERVAL_MS = 2_000;
  * @throws TrialError
  */
 export async function tryUpstream(trial: UpstreamTrial, report: (line: string) => void): Promise<string | undefined> {
-  const { route, input } = prepareTrial(trial);
+  const { route, input, images } = prepareTrial(trial);
   const redact = createRedactor(route.upstream);
   const print = (line: string) => report(redact(line));
   const upstream = getUpstream(route);
   const deadlineAt = addMilliseconds(now(), trial.timeoutMs);
-  const request = { generationId: uuidv7(), input, deadlineAt, newFile: () => newTempFile() };
+  const request = { generationId: uuidv7(), input, images, deadlineAt, newFile: () => newTempFile() };
   const trace = createTrace(print, trial.isDryRun);
   try {
     const submission = await traceRequests(trace, () => upstream.submit(request));
@@ -71,26 +82,43 @@ export async function tryUpstream(trial: UpstreamTrial, report: (line: string) =
   }
 }
 
-function prepareTrial({ name, prompt, params, kind }: UpstreamTrial): {
+function prepareTrial({ name, prompt, params, kind, images: given = [] }: UpstreamTrial): {
   route: UpstreamRoute;
   input: Record<string, unknown>;
+  images: SubmitImage[];
 } {
   const colon = name.indexOf(':');
   const [upstream, modelId] = [name.slice(0, colon), name.slice(colon + 1)];
   const model = findModel(name);
   const made = kind ?? model?.kind;
   if (made === undefined) throw new TrialError(`No model of the catalog uses ${name}: choose --kind image or video.`);
-  const route = findUpstreamRoute(model ?? { slug: name, kind: made }, upstream, modelId);
+  const inputs = model?.inputs ?? buildInputs(given);
+  const route = findUpstreamRoute(model ?? { slug: name, kind: made, inputs }, upstream, modelId);
   if (route === undefined) throw new TrialError(`${name} must begin with the name of an upstream and a colon.`);
   const { protocol } = route.upstream;
   if (protocol !== undefined && protocol[made] === undefined)
     throw new TrialError(`The description of ${upstream} makes no ${made}s.`);
+  const untaken = given.find(({ role }) => !Object.values(inputs).some((input) => input.role === role));
+  if (untaken !== undefined) throw new TrialError(`The model ${model?.slug} takes no ${untaken.role}.`);
+  const images = given.map(toSubmitImage);
   const example = model === undefined ? {} : omitImageParams(model.inputs, buildExampleRequest(model).shownParams);
   try {
-    return { route, input: buildUpstreamInput(route, { prompt, ...example, ...params }) };
+    const variables = { prompt, ...example, ...params, ...buildImageVariables(inputs, images) };
+    return { route, images, input: buildUpstreamInput(route, variables) };
   } catch (error) {
     throw new TrialError(`The input cannot be built: ${(error as Error).message}. Use --params.`);
   }
+}
+
+/** Declares the images of a model that the catalog does not have. */
+function buildInputs(images: readonly TrialImage[]): Record<string, ModelInput> {
+  const count = (role: InputRole) => images.filter((image) => image.role === role).length;
+  return Object.fromEntries(images.map(({ role }) => [role, { role, max: count(role), required: false }]));
+}
+
+function toSubmitImage({ role, contentType, content }: TrialImage): SubmitImage & RoleImage {
+  const url = `data:${contentType};base64,${Buffer.from(content).toString('base64')}`;
+  return { role, contentType, url, read: () => Promise.resolve(content) };
 }
 
 /** Finds a model of the catalog that an upstream makes. */

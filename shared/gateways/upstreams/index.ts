@@ -80,8 +80,9 @@ export function validateUpstreams(): void {
 
 /** Returns whether the key of a route's upstream is configured, if it requires one. */
 export function hasKey({ upstream: { adapter, key, protocol } }: UpstreamRoute): boolean {
-  const isRequired = protocol === undefined ? KEY_VARIABLES[adapter] !== undefined : protocol.auth.type !== 'none';
-  return key !== null || !isRequired;
+  if (key !== null) return true;
+  if (protocol === undefined) return KEY_VARIABLES[adapter] === undefined;
+  return protocol.auth.type === 'none' || protocol.auth.optional === true;
 }
 
 /** Checks the keys. @throws ConfigError if an upstream that is used requires a key and none is set. */

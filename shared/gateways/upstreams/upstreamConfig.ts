@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalog.ts';
 import { isListable, listParams } from '../../lib/catalog/paramValues.ts';
 import { countOutputs } from '../../lib/catalog/price.ts';
@@ -222,13 +223,19 @@ export function findTestRoute(model: RoutedModel): UpstreamRoute | undefined {
 /** Placeholder for a customer's prompt. */
 const SAMPLE_PROMPT = 'a prompt of a customer';
 
+/** Upper bound of seeds, which every program can store as a number. */
+const SEED_MAX = 2 ** 31;
+
 /** Builds the input that the upstream receives for a generation. */
 export function buildUpstreamInput(
   { modelSettings, optionalParams, upstream, kind }: UpstreamRoute,
   variables: TemplateVariables,
 ): Record<string, unknown> {
-  const described = upstream.adapter === 'http' ? { ...NO_IMAGES, with_images: hasImages(variables) } : {};
-  const input = fillTemplate(modelSettings.input, { ...described, ...listAbsent(optionalParams), ...variables });
+  const own =
+    upstream.adapter === 'http'
+      ? { ...NO_IMAGES, with_images: hasImages(variables), random_seed: randomInt(SEED_MAX) }
+      : {};
+  const input = fillTemplate(modelSettings.input, { ...own, ...listAbsent(optionalParams), ...variables });
   if (typeof input === 'object' && input !== null && !Array.isArray(input))
     return { ...input, ...(isTestUpstream(upstream) ? pickTestParams(kind, variables) : {}) };
   throw new Error(`the input must be an object, not ${JSON.stringify(input)}`);

@@ -177,7 +177,6 @@ export class FakeGemini extends ProviderFake {
       case 'queued':
       case 'running':
         return { status: 200, body: operation };
-      case 'canceled':
       case 'failed':
         return end({ error: { code: 3, message: 'The image is too small.' } });
       case 'policy':

@@ -1,3 +1,5 @@
+import { COMFYUI } from './comfyui.ts';
+import { DIFFUSERS } from './diffusers.ts';
 import { BLACK_FOREST_LABS } from './blackForestLabs.ts';
 import { KLING } from './kling.ts';
 import { LUMA } from './luma.ts';
@@ -15,6 +17,8 @@ export const PROVIDER_CASES: readonly ProviderCase[] = [
   ...KLING,
   ...LUMA,
   ...MINIMAX,
+  ...COMFYUI,
+  ...DIFFUSERS,
   ...GEMINI,
   ...MODEL_ARK,
   ...RUNWAY,

@@ -182,7 +182,7 @@ export class FakeModelArk extends ProviderFake {
       case 'succeeded':
         return { ...task, status: 'succeeded', content: { video_url: `${this.url}/files/video.mp4` } };
       default:
-        return { ...task, status: state === 'canceled' ? 'cancelled' : state };
+        return { ...task, status: this.canceled.includes(task.id) ? 'cancelled' : state };
     }
   }
 
@@ -190,7 +190,6 @@ export class FakeModelArk extends ProviderFake {
     const job = this.find(id);
     if (job === undefined) return this.notFound;
     if (job.state === 'running') return this.error(409, 'InvalidAction.RunningTaskDeletion', 'The task is running.');
-    job.state = 'canceled';
     this.canceled.push(job.id);
     return { status: 200, body: {} };
   }

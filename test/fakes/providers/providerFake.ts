@@ -17,7 +17,7 @@ export interface ProviderJob {
   id: string;
   /** Body of the submit. */
   input: Record<string, any>;
-  state: 'queued' | 'running' | 'succeeded' | 'failed' | 'policy' | 'canceled';
+  state: 'queued' | 'running' | 'succeeded' | 'failed' | 'policy';
   polls: number;
 }
 
@@ -27,7 +27,7 @@ export type ProviderAnswer =
   | { file: Buffer; type: string; headers?: Record<string, string> };
 
 export interface ProviderRoute {
-  operation: 'submit' | 'status' | 'result' | 'cancel' | 'file' | 'probe';
+  operation: 'submit' | 'upload' | 'status' | 'result' | 'cancel' | 'file' | 'probe';
   method: string;
   path: RegExp;
   /** True for addresses that need no key. */
@@ -156,10 +156,12 @@ export interface ProviderCase {
   model: string;
   /** Parameters of the model in the catalog; the first values are those of the test. */
   params: Record<string, object>;
+  /** Settings of models in UPSTREAMS, by their ids. Absent: those of the description. */
+  models?: Record<string, object>;
   /** Further fields of UPSTREAMS. */
   settings?: Record<string, unknown>;
-  /** The body of the submit that the fake must receive. */
-  body: (prompt: string) => Record<string, unknown>;
+  /** The body of the submit that the fake must receive; what changes with each submit is in the received one. */
+  body: (prompt: string, received: Record<string, any>) => Record<string, unknown>;
   /** The price of a run in cents that is recorded, if the provider reports it or the description has it. */
   cents?: number;
   /** Message of a run that failed. Absent: the provider is synchronous. */
@@ -167,7 +169,9 @@ export interface ProviderCase {
   /** Sends the call-back of a job, signed with the secret in `settings`. Absent: it has none. */
   callBack?: (job: ProviderJob) => Promise<Response>;
   /** References that the model takes by default. */
-  references?: { max: number; fields: string[] };
+  references?: { max: number; fields: string[]; model?: string };
+  /** True for servers of one's own, which refuse no content. */
+  hasNoPolicy?: true;
   /** Frames that the model takes by default: their roles, and where the body of the submit has their addresses. */
   frames?: { roles: readonly ('first_frame' | 'last_frame')[]; read: (input: Record<string, any>) => unknown[] };
   /** The provider removes a run from its queue: the state of a run that waits. */

@@ -11,7 +11,7 @@ export interface CommandStreams {
 export interface CommandContext extends CommandStreams {
   /** Positional arguments, in order. */
   args: string[];
-  options: Record<string, string | boolean | undefined>;
+  options: Record<string, string | boolean | string[] | undefined>;
   /** False for a dry run, which only prints the changes. */
   shouldApply: boolean;
   /** Writes a line to stdout. */

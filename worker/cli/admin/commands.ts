@@ -103,6 +103,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: {
       '--prompt <text>': 'the prompt (required)',
       '--params <json>': 'parameters (default: those of an example request of the model)',
+      '--image <role=file...>': 'images of the input, such as first_frame=start.png',
       '--kind <kind>': 'image or video (default: that of the model)',
       '--output <file>': 'where to write the file (default: it is deleted)',
       '--timeout <minutes>': 'time for the run (default: 10)',

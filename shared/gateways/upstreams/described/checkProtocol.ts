@@ -1,7 +1,7 @@
 import { fillTemplate, type TemplateVariables } from '../../../lib/template.ts';
-import type { ModelKind, Template } from '../../../spec/catalog.ts';
+import type { ModelKind } from '../../../spec/catalog.ts';
 import { INPUT_ROLES, MODEL_KINDS } from '../../../spec/catalog.ts';
-import type { KindProtocol, Protocol, ProtocolRequest } from './protocol.ts';
+import type { KindProtocol, Protocol, ProtocolRequest, ProtocolUpload } from './protocol.ts';
 import { buildUrl, fillTexts, parseModelId } from './requests.ts';
 
 /** A sentence about what is wrong, which begins with the path below the description. */
@@ -67,7 +67,7 @@ export function checkProtocol(protocol: Protocol): void {
         callback_url: callbackUrl,
         callback_secret: callbackUrl,
       });
-    checkImages(`${kind}/submit/images`, submit.images);
+    checkImages(`${kind}/submit`, submit, model);
     const run = { ...model, id: 'id', with_images: false };
     if (cancel !== undefined) checkRequest(`${kind}/cancel`, cancel, run);
     if (poll === undefined) return;
@@ -115,12 +115,29 @@ function checkRequest(path: string, request: ProtocolRequest, variables: Templat
   }
 }
 
-function checkImages(path: string, template: Template | undefined): void {
-  if (template === undefined || template === 'address' || template === 'file') return;
+const IMAGE_VARIABLES = { address: 'https://host/image', base64: 'AAAA', type: 'image/png', role: 'reference' };
+
+function checkImages(path: string, { images, uploads = [] }: KindProtocol['submit'], model: TemplateVariables): void {
+  const isTemplate = images !== undefined && images !== 'address' && images !== 'file';
+  demand(isTemplate || uploads.length === 0, `${path}/images`, 'must be a template that uses the values of "uploads"');
+  if (!isTemplate) return;
+  const values = checkUploads(`${path}/uploads`, uploads, { ...model, ...SUBMIT_VARIABLES });
   try {
-    for (const role of INPUT_ROLES)
-      fillTemplate(template, { address: 'https://host/image', base64: 'AAAA', type: 'image/png', role });
+    for (const role of INPUT_ROLES) fillTemplate(images, { ...IMAGE_VARIABLES, ...values, role });
   } catch (error) {
-    throw new ProtocolError(path, `cannot be filled: ${(error as Error).message}`);
+    throw new ProtocolError(`${path}/images`, `cannot be filled: ${(error as Error).message}`);
   }
+}
+
+/** Returns examples of the values of all uploads. */
+function checkUploads(
+  path: string,
+  uploads: readonly ProtocolUpload[],
+  variables: TemplateVariables,
+): TemplateVariables {
+  return uploads.reduce<TemplateVariables>((known, upload, index) => {
+    checkRequest(`${path}/${index}`, upload, { ...variables, ...IMAGE_VARIABLES, ...known });
+    const names = Object.keys(upload.values ?? {});
+    return { ...known, ...Object.fromEntries(names.map((name) => [name, 'value'])) };
+  }, {});
 }

@@ -49,9 +49,9 @@ export function createClient(upstream: UpstreamSettings, protocol: Protocol) {
     resolve: (address: string | undefined): string | undefined =>
       address !== undefined && canParseUrl(address, baseUrl) ? new URL(address, baseUrl).href : undefined,
     /** Sends a request that can be repeated, so that its outcome is never unknown. */
-    query(request: ProtocolRequest, url: string, variables: TemplateVariables): Promise<JsonResponse> {
+    query(request: ProtocolRequest, url: string, variables: TemplateVariables, content?: Body): Promise<JsonResponse> {
       const body = request.body === undefined ? undefined : (fillTemplate(request.body, variables) as Body);
-      return withRetryableErrors(() => send(prepare(request, url, variables, body)));
+      return withRetryableErrors(() => send(prepare(request, url, variables, content ?? body)));
     },
   };
 }

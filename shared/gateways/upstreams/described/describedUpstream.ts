@@ -68,7 +68,9 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
       callback_url: callbackUrl ?? null,
       callback_secret: callbackUrl === undefined ? null : getCallbackSecret(upstream),
     };
-    const input = await replaceImages(request.input, images, submission.images);
+    const { uploads: steps } = submission;
+    const uploads = steps === undefined ? undefined : { steps, client, variables, toError: toUploadError };
+    const input = await replaceImages(request.input, images, submission.images, uploads);
     const fields = fillTemplate(submission.body ?? {}, variables) as Record<string, unknown>;
     const body = { ...fields, ...(submission.input === undefined ? input : { [submission.input]: input }) };
     const content =
@@ -250,6 +252,12 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
       default:
         return toSubmitError(response, () => describe(response), how);
     }
+  }
+
+  /** An upload that is not refused for good is sent again, with the submit that follows it. */
+  function toUploadError(response: JsonResponse): UpstreamError {
+    const isFinal = ['policy', 'rejected', 'account'].includes(findMeaning(response) ?? '');
+    return isFinal ? toDescribedSubmitError(response) : unavailableError(response);
   }
 
   /** Describes a failure for the customer. */

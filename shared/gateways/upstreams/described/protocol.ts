@@ -63,14 +63,24 @@ const Output = Type.Object(
   strict,
 );
 
+const As = Type.Enum(['json', 'form']);
+
+/** A request that sends an image before the submit. In a form, `$address` is its file. `values` names values of the response. */
+const Upload = Type.Object(
+  { ...REQUEST, as: Type.Optional(As), values: Type.Optional(Type.Record(Type.String(), Pointer)) },
+  strict,
+);
+
 const Submit = Type.Object(
   {
     ...REQUEST,
-    as: Type.Optional(Type.Enum(['json', 'form'])),
+    as: Type.Optional(As),
     /** Field of the body that contains the input of the model. Absent: its fields are fields of the body. */
     input: Type.Optional(Type.String({ minLength: 1 })),
     /** Form of an image: `address`, `file`, or a template. */
     images: Type.Optional(AnyTemplate()),
+    /** Requests for each image, in their order. Later ones, and the template of images, use the values of earlier ones. */
+    uploads: Type.Optional(Type.Array(Upload, { minItems: 1 })),
     id: Type.Optional(Pointer),
     poll_url: Type.Optional(Pointer),
     output: Type.Optional(Output),
@@ -117,6 +127,8 @@ const Kind = Type.Object(
 const Auth = Type.Object(
   {
     type: Type.Enum(['none', 'bearer', 'header', 'query', 'jwt']),
+    /** True for servers that may need no key. */
+    optional: Type.Optional(Type.Boolean()),
     /** Name of the header, or of the parameter. */
     name: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'the name of a header or parameter' })),
     /** Text before the key in the header. */
@@ -191,6 +203,7 @@ export type Protocol = Static<typeof Protocol>;
 export type KindProtocol = Static<typeof Kind>;
 export type Auth = Static<typeof Auth>;
 export type ProtocolOutput = Static<typeof Output>;
+export type ProtocolUpload = Static<typeof Upload>;
 export type ProtocolPrice = Static<typeof Price>;
 export type ProtocolCallback = Static<typeof Callback>;
 export type Condition = Static<typeof Condition>;

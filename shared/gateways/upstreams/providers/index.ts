@@ -6,6 +6,8 @@ import { miniMax } from './miniMax.ts';
 import { runway } from './runway.ts';
 import { gemini } from './gemini.ts';
 import { modelArk } from './modelArk.ts';
+import { comfyui } from './comfyui.ts';
+import { diffusers } from './diffusers.ts';
 import { stability } from './stability.ts';
 import { xai } from './xai.ts';
 
@@ -18,6 +20,8 @@ export const PROVIDERS: Readonly<Record<string, ProviderDescription>> = {
   runway,
   gemini,
   modelark: modelArk,
+  comfyui,
+  diffusers,
   stability,
   xai,
 };

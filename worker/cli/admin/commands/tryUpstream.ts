@@ -1,8 +1,9 @@
-import { copyFile, rm } from 'node:fs/promises';
-import { TrialError, tryUpstream } from '../../../../shared/domain/staff/tryUpstream.ts';
+import { copyFile, readFile, rm } from 'node:fs/promises';
+import { TrialError, type TrialImage, tryUpstream } from '../../../../shared/domain/staff/tryUpstream.ts';
+import { sniffFormat } from '../../../../shared/gateways/media/formats.ts';
 import { tryParseBoundedJson } from '../../../../shared/lib/boundedJson.ts';
 import { MINUTE_MS } from '../../../../shared/spec/durations.ts';
-import { MODEL_KINDS, type GenerationParams } from '../../../../shared/spec/catalog.ts';
+import { type GenerationParams, INPUT_ROLES, MODEL_KINDS } from '../../../../shared/spec/catalog.ts';
 import { type CommandContext, parseIntegerOption, UsageError } from '../command.ts';
 
 const TIMEOUT_MINUTES = '10';
@@ -17,6 +18,7 @@ export async function tryConfiguredUpstream({ args, options, print }: CommandCon
     name: args[0] as string,
     prompt,
     params: parseParams(params),
+    images: await Promise.all(listTexts(options['image']).map(readImage)),
     ...(kind === undefined ? {} : { kind }),
     isDryRun: options['dryRun'] === true,
     timeoutMs,
@@ -33,6 +35,24 @@ export async function tryConfiguredUpstream({ args, options, print }: CommandCon
   } catch (error) {
     if (error instanceof TrialError) throw new UsageError(error.message);
     throw error;
+  }
+}
+
+const listTexts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** Reads an image, which an option names as `role=file`. */
+async function readImage(option: string): Promise<TrialImage> {
+  const equals = option.indexOf('=');
+  const role = INPUT_ROLES.find((one) => one === option.slice(0, equals));
+  if (role === undefined) throw new UsageError(`--image must be role=file, with one of ${INPUT_ROLES.join(', ')}.`);
+  const file = option.slice(equals + 1);
+  const content = await readFile(file).catch((error: Error) => {
+    throw new UsageError(`--image cannot be read: ${error.message}.`);
+  });
+  try {
+    return { role, contentType: sniffFormat(content, 'image').contentType, content };
+  } catch {
+    throw new UsageError(`--image must be a PNG, JPEG or WebP file, which ${file} is not.`);
   }
 }
 

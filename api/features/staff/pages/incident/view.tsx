@@ -3,6 +3,7 @@ import { getModelName } from '../../../../../shared/domain/reports/labels.ts';
 import {
   type AffectedCustomer,
   GENERATIONS_READ_MAX,
+  type HealthState,
   type Incident,
   isInTrouble,
   type OpenRefund,
@@ -125,9 +126,14 @@ function UpstreamTable({ upstreams }: { upstreams: UpstreamState[] }): VNode {
 }
 
 function State({ state }: { state: UpstreamState }): VNode | null {
-  const { health, isStale, isCircuitOpen } = state;
-  if (health === null && state.upstream === '') return null;
-  if (health === null) return <span class="tag off">not a choice</span>;
+  if (state.health === null && state.upstream === '') return null;
+  if (state.health === null) return <span class="tag off">not a choice</span>;
+  return <HealthTags state={state} />;
+}
+
+/** The health of a choice of a model. */
+export function HealthTags({ state: { health, isStale, isCircuitOpen } }: { state: HealthState }): VNode {
+  if (health === null) return <span class="tag off">not checked</span>;
   const status = isStale ? 'not checked' : health.status;
   return (
     <>
