@@ -70,7 +70,7 @@ describe('the providers whose descriptions come with the service', () => {
   let customer: TestCustomer;
   before(async () => {
     await Promise.all(FAKES.map((fake) => fake.start()));
-    const upstreams = PROVIDER_CASES.map(({ provider, fake, basePath, settings, callBack }) => [
+    const upstreams = PROVIDER_CASES.map(({ provider, fake, basePath, settings }) => [
       provider,
       {
         adapter: 'http',
@@ -78,7 +78,9 @@ describe('the providers whose descriptions come with the service', () => {
         base_url: `${fake.url}${basePath}`,
         key: fake.key,
         local: true,
-        ...(callBack === undefined ? {} : { callbacks: true }),
+        ...(PROVIDER_CASES.some((one) => one.provider === provider && one.callBack !== undefined)
+          ? { callbacks: true }
+          : {}),
         ...settings,
       },
     ]);

@@ -65,7 +65,10 @@ describe('images in the input of an upstream', () => {
 
   it('follow the template of UPSTREAMS', () => {
     const input = { text: '$prompt', frames: { start: '$first_frame', end: '$last_frame' }, refs: '$reference' };
-    const models = { 'fal:own/video': { input }, 'fal:own/image': { input: { text: '$prompt', refs: '$reference' } } };
+    const models = {
+      'fal:own/video': { input },
+      'fal:own/image': { input: { text: '$prompt', refs: '$reference', mask: '$mask' } },
+    };
     const routes = parse(buildImageCatalog({ video: 'fal:own/video', image: 'fal:own/image' }), {
       models: { ...models, 'fal:own/video': { input: { text: '$prompt', frames: input.frames } } },
     });
@@ -74,7 +77,7 @@ describe('images in the input of an upstream', () => {
   });
 
   it('have a field for each reference where the template names each', () => {
-    const input = { text: '$prompt', one: '$reference_1', two: '$reference_2', three: '$reference_3' };
+    const input = { text: '$prompt', one: '$reference_1', two: '$reference_2', three: '$reference_3', mask: '$mask' };
     const catalog = buildImageCatalog({ image: 'fal:own/image' });
     const routes = parse(catalog, { models: { 'fal:own/image': { input } } });
     expect(buildInput(routes['edit']!, [ONE, TWO])).to.deep.equal({ text: 'p', one: ONE.url, two: TWO.url });
