@@ -227,8 +227,6 @@ const OWN_ENDPOINTS = `
   GET    /admin/tasks/kinds/:kind/run/             operator
   POST   /admin/tasks/kinds/:kind/run/             operator
   GET    /admin/upstreams/                         operator
-  GET    /admin/upstreams/request/                 operator
-  POST   /admin/upstreams/request/                 operator
   GET    /admin/approvals/:uuid/approve/            operator
   POST   /admin/approvals/:uuid/approve/            operator
   GET    /admin/approvals/:uuid/reject/             operator

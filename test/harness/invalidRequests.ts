@@ -5,6 +5,9 @@ import { type TestService, startTestService } from './testService.ts';
 
 export const CREATE = '/api/generations/create/';
 
+/** Endpoints that act for a person take the session cookie, and no API key. */
+const TAKES_SESSION = /^\/(?:authentication|api\/members|api\/invitations)\//;
+
 /** A service with a customer on the Pro plan who sends invalid requests, none of which may change the account. */
 export class InvalidRequests {
   readonly service: TestService;
@@ -17,7 +20,7 @@ export class InvalidRequests {
 
   /** Sends a request with a credential that the endpoint accepts. */
   send(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
-    return path.startsWith('/authentication/')
+    return TAKES_SESSION.test(path)
       ? this.customer.requestWithSession(method, path, options)
       : this.customer.request(method, path, options);
   }

@@ -15,7 +15,7 @@ import { queueBoard } from './queueBoard.ts';
 import * as reports from './reports/handler.ts';
 import { showRunbook, showRunbooks } from './runbook.tsx';
 import { showTasks } from './tasks/handler.tsx';
-import * as upstreams from './upstreams/handler.tsx';
+import { showUpstreams } from './upstreams/handler.tsx';
 
 /** Pages and scripts of the staff console, each with the permission that it requires. */
 // biome-ignore format: aligned columns.
@@ -60,9 +60,7 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['POST',    '/admin/tasks/:id/run/',                           'page', 'session', 'account',   'form', taskActions.runTask.submit, { permission: 'manageQueues' }],
   ['GET',     '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'none', taskActions.runTasks.show, { permission: 'manageQueues' }],
   ['POST',    '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'form', taskActions.runTasks.submit, { permission: 'manageQueues' }],
-  ['GET',     '/admin/upstreams/',                               'page', 'session', 'account',   'none', upstreams.showUpstreams, { permission: 'viewDashboard' }],
-  ['GET',     '/admin/upstreams/request/',                       'page', 'session', 'account',   'none', upstreams.redirectToUpstreams, { permission: 'manageQueues' }],
-  ['POST',    '/admin/upstreams/request/',                       'page', 'session', 'account',   'form', upstreams.showRequest, { permission: 'manageQueues' }],
+  ['GET',     '/admin/upstreams/',                               'page', 'session', 'account',   'none', showUpstreams, { permission: 'viewDashboard' }],
   ['GET',     '/admin/audit/',                                   'page', 'session', 'account',   'none', showAuditLog, { permission: 'viewAuditLog' }],
   ['GET',     '/admin/reports/',                                 'page', 'session', 'account',   'none', reports.showReports, { permission: 'viewReports' }],
   ['GET',     '/admin/reports/failures/',                        'page', 'session', 'account',   'none', reports.showFailureReport, { permission: 'viewReports' }],

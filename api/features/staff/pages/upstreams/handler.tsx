@@ -7,20 +7,14 @@ import {
 import { getModelName } from '../../../../../shared/domain/reports/labels.ts';
 import { PROMPT_MAX_CHARACTERS } from '../../../../../shared/spec/limits.ts';
 import type { Context } from '../../../../context.ts';
-import { getForm } from '../../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
-import { seeOther } from '../../../../pipeline/redirect.ts';
-import { mayUse, type PageProblem, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
+import { mayUse, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { SelectField, TextField } from '../../../../web/components/fields.tsx';
-import { Form } from '../../../../web/components/form.tsx';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
-import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { Table } from '../../../../web/components/table.tsx';
 import { HealthTags } from '../incident/view.tsx';
 import { Section } from '../sections.tsx';
 
 const UPSTREAMS_PATH = '/admin/upstreams/';
-const REQUEST_PATH = `${UPSTREAMS_PATH}request/`;
 const EXAMPLE_PROMPT = 'A lighthouse at dusk';
 
 /** A request as it would be sent. */
@@ -30,29 +24,9 @@ interface ShownRequest {
   lines: string[];
 }
 
-interface UpstreamsFlash extends PageProblem {
-  shown?: ShownRequest;
-}
-
-/** Shows the choices of all models, with a form that shows a request to one. */
+/** Shows the choices of all models, with a form that shows the request that one of them would receive. */
 export async function showUpstreams(ctx: Context): Promise<void> {
-  await renderUpstreams(ctx);
-}
-
-/** Shows the request that an upstream would receive, in the response to the form. */
-export const showRequest = showErrorsOn((ctx, flash, status) => renderUpstreams(ctx, flash, status))(async (ctx) => {
-  const form = getForm(ctx);
-  const [upstream, prompt] = [form.get('upstream') ?? '', form.get('prompt') ?? ''];
-  await renderUpstreams(ctx, { shown: { upstream, prompt, lines: await showUpstreamRequest(upstream, prompt) } });
-});
-
-/** Redirects to the list: people reload the response to its form. */
-export function redirectToUpstreams(ctx: Context): void {
-  seeOther(ctx, UPSTREAMS_PATH);
-}
-
-async function renderUpstreams(ctx: Context, { shown, ...problem }: UpstreamsFlash = {}, status = 200): Promise<void> {
-  const routes = await listUpstreamRoutes();
+  const [routes, shown] = await Promise.all([listUpstreamRoutes(), readShownRequest(ctx)]);
   const children = (
     <>
       <p class="quiet">
@@ -61,10 +35,17 @@ async function renderUpstreams(ctx: Context, { shown, ...problem }: UpstreamsFla
       <Section id="routes" title="Choices of the models">
         <RouteTable routes={routes} />
       </Section>
-      {mayUse(ctx, 'manageQueues') ? <RequestForm ctx={ctx} routes={routes} shown={shown} /> : null}
+      {mayUse(ctx, 'manageQueues') ? <RequestForm routes={routes} shown={shown} /> : null}
     </>
   );
-  await sendStaffConsolePage(ctx, { current: UPSTREAMS_PATH, heading: 'Upstreams', ...problem, children }, status);
+  await sendStaffConsolePage(ctx, { current: UPSTREAMS_PATH, heading: 'Upstreams', children });
+}
+
+/** Builds the request that the query of the page asks for; undefined without a query. */
+async function readShownRequest(ctx: Context): Promise<ShownRequest | undefined> {
+  const { upstream, prompt = '' } = ctx.query;
+  if (typeof upstream !== 'string' || typeof prompt !== 'string' || !mayUse(ctx, 'manageQueues')) return undefined;
+  return { upstream, prompt, lines: await showUpstreamRequest(upstream, prompt) };
 }
 
 function RouteTable({ routes }: { routes: readonly ListedRoute[] }): VNode {
@@ -98,12 +79,11 @@ function describeLimits({ concurrency, perMinute }: ListedRoute): string {
 }
 
 interface RequestFormProps {
-  ctx: Context;
   routes: readonly ListedRoute[];
   shown: ShownRequest | undefined;
 }
 
-function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
+function RequestForm({ routes, shown }: RequestFormProps): VNode {
   const names = [...new Set(routes.map(({ upstream }) => upstream))];
   return (
     <Section id="request" title="Show a request">
@@ -111,7 +91,7 @@ function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
         Shows the request that an upstream would receive for an example of its model, with *** in the place of keys.
         Nothing is sent. The command try-upstream sends one.
       </p>
-      <Form action={REQUEST_PATH} token={createCsrfToken(ctx)}>
+      <form action={`${UPSTREAMS_PATH}#request`}>
         <SelectField
           id="upstream"
           name="upstream"
@@ -131,7 +111,7 @@ function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
         <button type="submit" class="apart">
           Show request
         </button>
-      </Form>
+      </form>
       {shown === undefined ? null : (
         <div class="request apart">
           <pre tabIndex={0} role="region" aria-label="Request">
