@@ -1,5 +1,5 @@
-import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { expect } from 'chai';
+import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
@@ -67,6 +67,8 @@ describe('sweeps that read the oldest rows first', () => {
     billing.service.sql(
       `UPDATE accounts SET subscription_id = NULL WHERE id > 1000000;
        DELETE FROM subscriptions WHERE account_id > 1000000;
+       WITH removed AS (DELETE FROM members WHERE account_id > 1000000 RETURNING person_id)
+       DELETE FROM people p USING removed WHERE p.id = removed.person_id;
        DELETE FROM accounts WHERE id > 1000000`,
     );
 
