@@ -5,7 +5,7 @@ import { CALLBACK_ONLY } from './randomCallbacks.ts';
 const STATEMENTS = {
   'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
   'run-once':
-    'A generation runs once, at most once more if the outcome of its submission was unknown, and once more elsewhere after a run that failed.',
+    'A generation runs once, at most once more if the outcome of its submission was unknown, and once more elsewhere if its run ended without a usable output.',
   'canceled-runs-were-obsolete':
     'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it and the upstream said that it had not started.',
   'canceled-generations-did-not-run': 'A generation that its owner has canceled has no run that started.',
@@ -71,14 +71,6 @@ function describeCanceledRun(
   return `run ${id} was recorded, and then canceled: ${owner}; ${row.status}, ${row.error_message ?? 'no error'}; after its submission it started ${after(startedAt)}, ended ${after(completedAt)}, was polled ${polls.map(after).join(', ')}`;
 }
 
-function countAllowedRuns(
-  { unconfirmed_submits, has_failed_over }: GenerationRow,
-  made: readonly UpstreamJob[],
-): number {
-  const hasFailed = made.some(({ outcome }) => outcome?.kind === 'failed');
-  return Math.min(2, 1 + unconfirmed_submits) + Number(has_failed_over && hasFailed);
-}
-
 /** Compares generations with the runs of the upstream, when nothing is in progress. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
@@ -102,7 +94,7 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   for (const [prompt, made] of runs) {
     const row = generations.get(prompt);
     if (row === undefined) report('runs-have-a-generation', row, prompt, `${made.length} runs without a generation`);
-    else if (made.length > countAllowedRuns(row, made)) {
+    else if (made.length > Math.min(2, 1 + row.unconfirmed_submits) + Number(row.has_failed_over)) {
       const elsewhere = row.has_failed_over ? ', tried elsewhere' : '';
       report(
         'run-once',
