@@ -19,12 +19,9 @@ export function chooseRouteOrder(
 
 /** Sorts by the cost of the run. Those whose cost is not known are last, in the order of the catalog. */
 function sortByCost(routes: readonly UpstreamRoute[], params: GenerationParams): number[] {
-  const costs = routes.map((route) => computeCostCents(route, { prompt: '', ...params }) ?? Infinity);
-  return [...costs.keys()].toSorted((one, other) => compare(costs[one] as number, costs[other] as number));
+  const costs = routes.map((route) => computeCostCents(route, { prompt: '', ...params }) ?? Number.MAX_VALUE);
+  return [...costs.keys()].toSorted((one, other) => (costs[one] as number) - (costs[other] as number));
 }
-
-/** Compares without a difference, which two infinite costs do not have. */
-const compare = (one: number, other: number): number => (one < other ? -1 : one > other ? 1 : 0);
 
 /** Draws one after another, each with the probability of its weight among those that are left; weights of 0 are last. */
 function drawByWeight(weights: readonly number[], random: () => number): number[] {
