@@ -78,3 +78,21 @@ COMMENT ON COLUMN gift_codes.created_by IS 'the member of staff; NULL for a comm
 COMMENT ON COLUMN gift_codes.role IS 'role of the member at that time';
 COMMENT ON COLUMN gift_codes.note IS 'for staff; customers do not see it';
 CREATE INDEX gift_codes_created_at_idx ON gift_codes (created_at);
+
+CREATE TABLE upstream_trials (
+  -- Names the trial, so that it is sent once. The form sends it: a form that is sent twice requests once.
+  uuid            uuid        PRIMARY KEY,
+  upstream        text        NOT NULL,
+  prompt          text        NOT NULL,
+  requested_by    bigint      NOT NULL,
+  requested_at    timestamptz NOT NULL,
+  started_at      timestamptz,
+  ended_at        timestamptz,
+  steps           text[]      NOT NULL DEFAULT '{}',
+  media_token     uuid        NOT NULL DEFAULT gen_random_uuid(),
+  output_path     text,
+  thumbnail_path  text
+);
+COMMENT ON TABLE upstream_trials IS 'runs of no account, which staff sent to an upstream';
+COMMENT ON COLUMN upstream_trials.started_at IS 'set once, before anything is sent: the provider charges for it';
+CREATE INDEX upstream_trials_requested_at_idx ON upstream_trials (requested_at);

@@ -14,6 +14,7 @@ import { REPORT_SUMS } from './reports/feature.ts';
 import { SIGN_IN } from './signIn/feature.ts';
 import { SPENDING_LIMITS } from './spendingLimits/feature.ts';
 import { UPLOADS } from './uploads/feature.ts';
+import { UPSTREAMS } from './upstreams/feature.ts';
 import { USAGE } from './usage/feature.ts';
 import { WEBHOOKS } from './webhooks/feature.ts';
 
@@ -40,6 +41,7 @@ const FEATURES: readonly DomainFeature[] = [
   REPORT_SUMS,
   AUDIT,
   ADJUSTMENTS,
+  UPSTREAMS,
 ];
 
 /** All functions that a release installs, a called one before its callers. */

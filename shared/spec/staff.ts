@@ -18,8 +18,10 @@ export const STAFF_PERMISSIONS = {
   suspendAccounts: ['ops', 'admin'],
   /** Sign an account out everywhere, and revoke its API keys and applications. */
   revokeAccess: ['support', 'ops', 'admin'],
-  /** Requeue stuck generations, run tasks again, change jobs on the queue board, and show requests to upstreams. */
+  /** Requeue stuck generations, run tasks again, and change jobs on the queue board. */
   manageQueues: ['ops', 'admin'],
+  /** Show requests to upstreams, and send some that no account pays for. */
+  tryUpstreams: ['ops', 'admin'],
 } as const satisfies Record<string, readonly StaffRole[]>;
 
 export type StaffPermission = keyof typeof STAFF_PERMISSIONS;
@@ -62,6 +64,7 @@ export const AUDIT_ACTIONS = {
   'queue.change': { target: 'queue' },
   'task.run': { target: 'task' },
   'task.run_kind': { target: 'taskKind' },
+  'upstream.try': { target: 'upstream' },
   'topup.refund': { target: 'topup', amount: REFUNDED_CENTS },
 } as const satisfies Record<string, { target: string; amount?: AuditedAmount }>;
 export type AuditAction = keyof typeof AUDIT_ACTIONS;

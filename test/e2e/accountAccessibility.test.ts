@@ -188,6 +188,7 @@ describe('the accessibility of pages', () => {
       '/admin/incident/',
       '/admin/tasks/',
       '/admin/upstreams/',
+      '/admin/upstreams/?upstream=fal:fake/image&prompt=a+lighthouse',
       '/admin/design/',
       ...['', 'ledger/', 'generations/', 'timeline/', ...ACTIONS.map((name) => `${name}/`)].map(
         (name) => `${account}${name}`,

@@ -47,6 +47,8 @@ interface AreaPage<Path extends string> extends PageProblem {
   children: ComponentChildren;
   /** Allows images and videos from CDN_URL. */
   hasMedia?: boolean;
+  /** Address that the browser opens by itself after some seconds. */
+  refresh?: { seconds: number; to: string };
 }
 
 /**
@@ -101,7 +103,7 @@ interface Area {
  * the outcome, because screen readers read it first.
  */
 function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: number): void {
-  const { current, heading, problem, outcomes = {}, children, hasMedia } = page;
+  const { current, heading, problem, outcomes = {}, children, hasMedia, refresh } = page;
   const outcome = problem === undefined ? (page.outcome ?? findOutcome(outcomes, consumeOutcome(ctx))) : undefined;
   const body = (
     <>
@@ -116,7 +118,7 @@ function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: 
   const title = problem === undefined ? resolve(outcome?.[0] ?? page.title ?? heading) : t.errorTitle({ heading });
   const navigation = { ...area.navigation, current, csrfToken: createCsrfToken(ctx) };
   const { corner, hasScript } = area;
-  sendPage(ctx, { title, body, heading, hasMedia, navigation, corner, hasScript }, status);
+  sendPage(ctx, { title, body, heading, hasMedia, refresh, navigation, corner, hasScript }, status);
 }
 
 /** Says why a form was not accepted, with a link to the field that is the reason if the content of the page has it. */

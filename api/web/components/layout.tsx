@@ -28,7 +28,7 @@ export interface PageProps {
   /** Allows images and videos from CDN_URL. */
   hasMedia?: boolean | undefined;
   /** Address that the browser opens by itself after some seconds. */
-  refresh?: { seconds: number; to: string };
+  refresh?: { seconds: number; to: string } | undefined;
 }
 
 /** Fragment of the skip link. */

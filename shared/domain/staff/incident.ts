@@ -2,7 +2,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { firstUuidAt } from '../../lib/uuid.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
-import { GENERATION_DEADLINE_MS, PROBE_STALE_MS } from '../../spec/limits.ts';
+import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { getQueueDepths, type QueueDepth } from '../../queues/depth.ts';
 import { UpstreamHealth } from '../../tables/UpstreamHealth.ts';
 import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
@@ -12,6 +12,7 @@ import { type Backlog, readBacklog } from '../platform/backlogMetrics.ts';
 import { UPSTREAM_NAME } from '../reports/sums.ts';
 import { ALL_TASK_KINDS } from '../privacy/taskKinds.ts';
 import { countTasks, isOverdue, type TaskCount } from '../tasks/listTasks.ts';
+import { type HealthState, toHealthState } from '../upstreams/healthState.ts';
 
 /** Generations that ended within this time count as what fails now, as in the alert of failing generations. */
 export const INCIDENT_WINDOW_MS = 15 * MINUTE_MS;
@@ -20,24 +21,6 @@ export const GENERATIONS_READ_MAX = 20_000;
 const ROWS_SHOWN = 10;
 /** Age of the oldest hour in which a last success is found. */
 const HISTORY_MS = 7 * DAY_MS;
-
-/** Health of a choice. */
-export interface HealthState {
-  /** Null if it is no longer a choice of its model, or was never checked. */
-  health: UpstreamHealth | null;
-  /** True if no worker has checked it for a while. */
-  isStale: boolean;
-  isCircuitOpen: boolean;
-}
-
-/** Returns the state of a choice at a time, by its row. */
-export function toHealthState(row: UpstreamHealth | null, at: Date): HealthState {
-  return {
-    health: row,
-    isStale: row !== null && at.getTime() - row.probed_at.getTime() > PROBE_STALE_MS,
-    isCircuitOpen: row !== null && row.circuit_open_until !== null && row.circuit_open_until > at,
-  };
-}
 
 /** The state of one choice of a model, and how its generations of the last 15 minutes ended. */
 export interface UpstreamState extends HealthState {

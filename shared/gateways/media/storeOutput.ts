@@ -36,6 +36,7 @@ export interface StoreOutputInput {
   /** Addresses that the output may have. */
   policy: DownloadPolicy;
   kind: ModelKind;
+  /** Names the generation, or the trial of staff, in logs. */
   generationId: string;
   /** File name without extension. */
   name: string;

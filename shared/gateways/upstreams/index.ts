@@ -3,6 +3,7 @@ import { ConfigError } from '../../lib/config.ts';
 import { upstreamRequestDuration } from '../../lib/metrics.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { withSpan } from '../../lib/tracing.ts';
+import type { DownloadPolicy } from '../media/download.ts';
 import { describedUpstream } from './described/describedUpstream.ts';
 import { falUpstream } from './fal.ts';
 import type { AdapterName } from './modelPresets.ts';
@@ -29,6 +30,11 @@ export function getUpstream(route: UpstreamRoute): Upstream {
     upstreamCache().set(name, upstream);
   }
   return upstream;
+}
+
+/** Returns which addresses the outputs of a route may have. */
+export function getDownloadPolicy({ upstream: { baseUrl, isLocal } }: UpstreamRoute): DownloadPolicy {
+  return { upstreamHost: new URL(baseUrl).host, allowsPrivateAddresses: isLocal };
 }
 
 /** Wraps an upstream to record the duration and outcome of its requests. */

@@ -4,7 +4,6 @@ import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { findLiveAccount } from '../../../../shared/domain/accounts/testAccounts.ts';
 import { type GenerationContent, viewGenerationContent } from '../../../../shared/domain/staff/generationActions.ts';
 import { findGenerationForStaff, type StaffGeneration } from '../../../../shared/domain/staff/generations.ts';
-import { config } from '../../../../shared/lib/config.ts';
 import { requireActor, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
@@ -21,7 +20,7 @@ import { ACCOUNTS_PATH } from './accountSearch.tsx';
 import { getAccountPath } from './actions/accountActions.tsx';
 import { parseReason, ReasonField } from './actions/defineAction.tsx';
 import { getGenerationPath } from './actions/generationActions.tsx';
-import { Facts, Section } from './sections.tsx';
+import { Facts, OutputPreview, Section } from './sections.tsx';
 
 const OUTCOMES = {
   refunded: ['Generation refunded', 'The credits of the generation are refunded.'],
@@ -145,7 +144,6 @@ function GenerationFacts({ generation }: { generation: StaffGeneration }): VNode
 
 function ContentSection({ content }: { content: GenerationContent }): VNode {
   const { prompt, params, output_path: output, error_message: error } = content;
-  const url = output === null ? undefined : `${config.CDN_URL}/${output}`;
   return (
     <Section id="content" title="Prompt and output">
       <Facts
@@ -155,20 +153,7 @@ function ContentSection({ content }: { content: GenerationContent }): VNode {
           ...(error === null ? [] : [['Error message', error] as const]),
         ]}
       />
-      {url === undefined ? (
-        <p class="apart quiet">No output.</p>
-      ) : (
-        <div class="apart">
-          {getModelInfo(content.model).kind === 'video' ? (
-            <video class="preview" controls preload="none" src={url} aria-label="Output" />
-          ) : (
-            <img class="preview" src={url} alt="Output" />
-          )}
-          <p class="apart">
-            <a href={url}>Open the output</a>
-          </p>
-        </div>
-      )}
+      <OutputPreview path={output} isVideo={getModelInfo(content.model).kind === 'video'} />
     </Section>
   );
 }

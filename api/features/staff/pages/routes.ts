@@ -15,7 +15,8 @@ import { queueBoard } from './queueBoard.ts';
 import * as reports from './reports/handler.ts';
 import { showRunbook, showRunbooks } from './runbook.tsx';
 import { showTasks } from './tasks/handler.tsx';
-import { showUpstreams } from './upstreams/handler.tsx';
+import { sendTrial, showUpstreams } from './upstreams/handler.tsx';
+import { showTrial } from './upstreams/trials.tsx';
 
 /** Pages and scripts of the staff console, each with the permission that it requires. */
 // biome-ignore format: aligned columns.
@@ -61,6 +62,8 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['GET',     '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'none', taskActions.runTasks.show, { permission: 'manageQueues' }],
   ['POST',    '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'form', taskActions.runTasks.submit, { permission: 'manageQueues' }],
   ['GET',     '/admin/upstreams/',                               'page', 'session', 'account',   'none', showUpstreams, { permission: 'viewDashboard' }],
+  ['POST',    '/admin/upstreams/trials/',                        'page', 'session', 'account',   'form', sendTrial, { permission: 'tryUpstreams' }],
+  ['GET',     '/admin/upstreams/trials/:uuid/',                  'page', 'session', 'account',   'none', showTrial, { permission: 'tryUpstreams' }],
   ['GET',     '/admin/audit/',                                   'page', 'session', 'account',   'none', showAuditLog, { permission: 'viewAuditLog' }],
   ['GET',     '/admin/reports/',                                 'page', 'session', 'account',   'none', reports.showReports, { permission: 'viewReports' }],
   ['GET',     '/admin/reports/failures/',                        'page', 'session', 'account',   'none', reports.showFailureReport, { permission: 'viewReports' }],

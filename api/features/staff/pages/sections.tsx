@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { config } from '../../../../shared/lib/config.ts';
 
 /** List of names and values. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }): VNode {
@@ -62,5 +63,23 @@ export function Parts({ parts }: { parts: readonly Part[] }): VNode {
         ))}
       {empty.length === 0 ? null : <p class="quiet part">None: {empty.join(', ')}.</p>}
     </>
+  );
+}
+
+/** A stored output. Its page must allow media. */
+export function OutputPreview({ path, isVideo }: { path: string | null; isVideo: boolean }): VNode {
+  if (path === null) return <p class="apart quiet">No output.</p>;
+  const url = `${config.CDN_URL}/${path}`;
+  return (
+    <div class="apart">
+      {isVideo ? (
+        <video class="preview" controls preload="none" src={url} aria-label="Output" />
+      ) : (
+        <img class="preview" src={url} alt="Output" />
+      )}
+      <p class="apart">
+        <a href={url}>Open the output</a>
+      </p>
+    </div>
   );
 }

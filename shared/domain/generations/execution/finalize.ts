@@ -4,6 +4,7 @@ import {
   computeCostCents,
   countRouteOutputs,
   FAILURE_MESSAGES,
+  getDownloadPolicy,
   getUpstream,
   isTestUpstream,
   type UpstreamRoute,
@@ -51,10 +52,7 @@ export async function finalizeGeneration(
         storeOutput({
           output: 'url' in output ? addHeaders(output.url, route) : output,
           ...(resize === undefined ? {} : { resize }),
-          policy: {
-            upstreamHost: new URL(route.upstream.baseUrl).host,
-            allowsPrivateAddresses: route.upstream.isLocal,
-          },
+          policy: getDownloadPolicy(route),
           kind: route.kind,
           name: number === 1 ? name : `${name}.${number}`,
           generationId: uuid,

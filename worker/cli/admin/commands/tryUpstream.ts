@@ -1,5 +1,5 @@
 import { copyFile, readFile, rm } from 'node:fs/promises';
-import { TrialError, type TrialImage, tryUpstream } from '../../../../shared/domain/staff/tryUpstream.ts';
+import { TrialError, type TrialImage, tryUpstream } from '../../../../shared/domain/upstreams/tryUpstream.ts';
 import { sniffFormat } from '../../../../shared/gateways/media/formats.ts';
 import { tryParseBoundedJson } from '../../../../shared/lib/boundedJson.ts';
 import { MINUTE_MS } from '../../../../shared/spec/durations.ts';
@@ -24,9 +24,10 @@ export async function tryConfiguredUpstream({ args, options, print }: CommandCon
     timeoutMs,
   };
   try {
-    const file = await tryUpstream(trial, print);
+    const made = await tryUpstream(trial, print);
     if (trial.isDryRun) print('Nothing was sent: this was a dry run.');
-    if (file === undefined) return;
+    if (made === undefined) return;
+    const { file } = made;
     if (typeof output === 'string') {
       await copyFile(file, output);
       print(`Written to ${output}.`);

@@ -163,8 +163,8 @@ export function parseReason(form: URLSearchParams): string {
   );
 }
 
-/** @throws ServiceError validation_error */
-function parseRequest(form: URLSearchParams): string {
+/** Returns the UUID of a form. @throws ServiceError validation_error */
+export function parseRequest(form: URLSearchParams): string {
   const request = getSentRequest(form);
   if (request !== undefined) return request;
   throw new ServiceError('validation_error', 'The form is incomplete. Reload its page and send it again.');

@@ -3,12 +3,12 @@ import { getModelName } from '../../../../../shared/domain/reports/labels.ts';
 import {
   type AffectedCustomer,
   GENERATIONS_READ_MAX,
-  type HealthState,
   type Incident,
   isInTrouble,
   type OpenRefund,
   type UpstreamState,
 } from '../../../../../shared/domain/staff/incident.ts';
+import type { HealthState } from '../../../../../shared/domain/upstreams/healthState.ts';
 import { now } from '../../../../../shared/lib/clock.ts';
 import type { StaffPermission } from '../../../../../shared/spec/staff.ts';
 import type { Context } from '../../../../context.ts';

@@ -3,19 +3,22 @@ import {
   type ListedRoute,
   listUpstreamRoutes,
   showUpstreamRequest,
-} from '../../../../../shared/domain/staff/upstreamRoutes.ts';
+} from '../../../../../shared/domain/upstreams/listRoutes.ts';
+import { listTrials } from '../../../../../shared/domain/upstreams/trials.ts';
 import { getModelName } from '../../../../../shared/domain/reports/labels.ts';
 import { PROMPT_MAX_CHARACTERS } from '../../../../../shared/spec/limits.ts';
 import type { Context } from '../../../../context.ts';
-import { mayUse, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
+import { mayUse, type PageProblem, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { SelectField, TextField } from '../../../../web/components/fields.tsx';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Table } from '../../../../web/components/table.tsx';
+import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { HealthTags } from '../incident/view.tsx';
 import { Section } from '../sections.tsx';
+import { requestTrialOfForm, SendForm, Steps, TrialTable, UPSTREAMS_PATH } from './trials.tsx';
 
-const UPSTREAMS_PATH = '/admin/upstreams/';
 const EXAMPLE_PROMPT = 'A lighthouse at dusk';
+const TRIALS_SHOWN = 20;
 
 /** A request as it would be sent. */
 interface ShownRequest {
@@ -25,7 +28,9 @@ interface ShownRequest {
 }
 
 /** Shows the choices of all models, with a form that shows the request that one of them would receive. */
-export async function showUpstreams(ctx: Context): Promise<void> {
+export const showUpstreams = (ctx: Context): Promise<void> => renderUpstreams(ctx);
+
+async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status = 200): Promise<void> {
   const [routes, shown] = await Promise.all([listUpstreamRoutes(), readShownRequest(ctx)]);
   const children = (
     <>
@@ -35,16 +40,26 @@ export async function showUpstreams(ctx: Context): Promise<void> {
       <Section id="routes" title="Choices of the models">
         <RouteTable routes={routes} />
       </Section>
-      {mayUse(ctx, 'manageQueues') ? <RequestForm routes={routes} shown={shown} /> : null}
+      {mayUse(ctx, 'tryUpstreams') ? (
+        <>
+          <RequestForm ctx={ctx} routes={routes} shown={shown} />
+          <Section id="trials" title="Trials">
+            <TrialTable trials={await listTrials(TRIALS_SHOWN)} />
+          </Section>
+        </>
+      ) : null}
     </>
   );
-  await sendStaffConsolePage(ctx, { current: UPSTREAMS_PATH, heading: 'Upstreams', children });
+  await sendStaffConsolePage(ctx, { current: UPSTREAMS_PATH, heading: 'Upstreams', ...problem, children }, status);
 }
 
-/** Builds the request that the query of the page asks for; undefined without a query. */
+export const sendTrial = showErrorsOn(renderUpstreams)(requestTrialOfForm);
+
+/** Builds the request that the page asks for, or that was not sent; undefined without one. */
 async function readShownRequest(ctx: Context): Promise<ShownRequest | undefined> {
-  const { upstream, prompt = '' } = ctx.query;
-  if (typeof upstream !== 'string' || typeof prompt !== 'string' || !mayUse(ctx, 'manageQueues')) return undefined;
+  const { form } = ctx.state;
+  const { upstream, prompt = '' } = form === undefined ? ctx.query : Object.fromEntries(form);
+  if (typeof upstream !== 'string' || typeof prompt !== 'string' || !mayUse(ctx, 'tryUpstreams')) return undefined;
   return { upstream, prompt, lines: await showUpstreamRequest(upstream, prompt) };
 }
 
@@ -79,17 +94,18 @@ function describeLimits({ concurrency, perMinute }: ListedRoute): string {
 }
 
 interface RequestFormProps {
+  ctx: Context;
   routes: readonly ListedRoute[];
   shown: ShownRequest | undefined;
 }
 
-function RequestForm({ routes, shown }: RequestFormProps): VNode {
+function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
   const names = [...new Set(routes.map(({ upstream }) => upstream))];
   return (
-    <Section id="request" title="Show a request">
+    <Section id="request" title="Try an upstream">
       <p>
-        Shows the request that an upstream would receive for an example of its model, with *** in the place of keys.
-        Nothing is sent. The command try-upstream sends one.
+        Shows the request that an upstream would receive for an example of its model, with *** in the place of keys. It
+        can be sent from here afterwards.
       </p>
       <form action={`${UPSTREAMS_PATH}#request`}>
         <SelectField
@@ -113,10 +129,9 @@ function RequestForm({ routes, shown }: RequestFormProps): VNode {
         </button>
       </form>
       {shown === undefined ? null : (
-        <div class="request apart">
-          <pre tabIndex={0} role="region" aria-label="Request">
-            {shown.lines.join('\n')}
-          </pre>
+        <div class="apart">
+          <Steps label="Request" lines={shown.lines} />
+          <SendForm ctx={ctx} upstream={shown.upstream} prompt={shown.prompt} />
         </div>
       )}
     </Section>

@@ -3,7 +3,7 @@ import { now } from '../../lib/clock.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { UpstreamHealth } from '../../tables/UpstreamHealth.ts';
-import { type HealthState, toHealthState } from './incident.ts';
+import { type HealthState, toHealthState } from './healthState.ts';
 import { TrialError, tryUpstream } from './tryUpstream.ts';
 
 /** A choice of a model in the configuration of this process. */

@@ -9,6 +9,7 @@ import {
   buildUpstreamInput,
   createRedactor,
   findUpstreamRoute,
+  getDownloadPolicy,
   getUpstream,
   getUpstreamRoutes,
   omitImageParams,
@@ -24,9 +25,10 @@ import {
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { buildExampleRequest } from '../../lib/catalog/exampleRequests.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { isDraining } from '../../lib/drain.ts';
 import type { CatalogModel, GenerationParams, InputRole, ModelInput, ModelKind } from '../../spec/catalog.ts';
 
-export interface UpstreamTrial {
+export interface Trial {
   /** Upstream and its model id, as in the catalog: `fal:owner/model`. */
   name: string;
   prompt: string;
@@ -48,6 +50,12 @@ export interface TrialImage {
   content: Uint8Array;
 }
 
+export interface TrialFile {
+  /** A local file, which the caller moves or deletes. */
+  file: string;
+  route: UpstreamRoute;
+}
+
 /** A trial that cannot begin. The message says why. */
 export class TrialError extends Error {}
 
@@ -56,10 +64,10 @@ const POLL_INTERVAL_MS = 2_000;
 /**
  * Tries an upstream: submits one run, follows it to its file, and reports each request and response as a line. It is a run
  * of no account, which the provider charges for. Secrets are replaced by `***`.
- * @returns the file, which the caller moves or deletes; undefined if there is none.
+ * @returns undefined if there is no file.
  * @throws TrialError
  */
-export async function tryUpstream(trial: UpstreamTrial, report: (line: string) => void): Promise<string | undefined> {
+export async function tryUpstream(trial: Trial, report: (line: string) => void): Promise<TrialFile | undefined> {
   const { route, input, images } = prepareTrial(trial);
   const redact = createRedactor(route.upstream);
   const print = (line: string) => report(redact(line));
@@ -82,7 +90,7 @@ export async function tryUpstream(trial: UpstreamTrial, report: (line: string) =
   }
 }
 
-function prepareTrial({ name, prompt, params, kind, images: given = [] }: UpstreamTrial): {
+function prepareTrial({ name, prompt, params, kind, images: given = [] }: Trial): {
   route: UpstreamRoute;
   input: Record<string, unknown>;
   images: SubmitImage[];
@@ -142,6 +150,8 @@ async function follow(
     const { isWaiting, progress: reported } = progress;
     print(`= ${isWaiting === true ? 'waiting' : 'running'}${reported === undefined ? '' : `, ${reported}`}`);
     if (now() > deadlineAt) return { state: 'failed', message: 'The trial has no more time.' };
+    if (isDraining())
+      return { state: 'failed', message: 'The worker stops. The provider may still charge for the run.' };
   }
 }
 
@@ -149,7 +159,7 @@ async function collect(
   result: UpstreamResult,
   route: UpstreamRoute,
   print: (line: string) => void,
-): Promise<string | undefined> {
+): Promise<TrialFile | undefined> {
   if (result.state === 'failed') {
     print(`= failed: ${result.message}`);
     return undefined;
@@ -164,7 +174,7 @@ async function collect(
   try {
     const { contentType } = sniffFormat(await readHead(file), route.kind);
     print(`= succeeded: ${contentType}`);
-    return file;
+    return { file, route };
   } catch (error) {
     await deleteTempFile(file);
     throw error;
@@ -172,11 +182,10 @@ async function collect(
 }
 
 async function downloadOutput(url: string, route: UpstreamRoute, print: (line: string) => void): Promise<string> {
-  const { upstream } = route;
   const headers = getUpstream(route).getFileHeaders(url);
   print(`> GET ${shorten(url)}${headers === undefined ? '' : ` with ${Object.keys(headers).join(', ')}`}`);
-  const policy = { upstreamHost: new URL(upstream.baseUrl).host, allowsPrivateAddresses: upstream.isLocal };
-  const content = await downloadContent({ url, ...(headers === undefined ? {} : { headers }) }, policy, 0, newTempFile);
+  const source = { url, ...(headers === undefined ? {} : { headers }) };
+  const content = await downloadContent(source, getDownloadPolicy(route), 0, newTempFile);
   if ('data' in content) throw new Error('an empty file was downloaded');
   return content.localFile;
 }
