@@ -3,7 +3,7 @@ import { defineTexts } from './defineTexts.tsx';
 /** Texts of the field for a spending limit. */
 export const SPENDING = defineTexts({
   maySpend: {
-    en: 'It may spend at most',
+    en: 'May spend at most',
     de: 'Darf höchstens verbrauchen',
     fr: 'Dépense maximale autorisée',
     es: 'Puede gastar como máximo',

@@ -68,14 +68,23 @@ export async function receiveUnsubscribePath(send: SendRequest, dataDir: string,
   await send('PATCH', '/api/notifications/settings/', { credits_low_threshold: 1_000_000 });
   await send('POST', '/api/generations/create/', generation);
   await send('PATCH', '/api/notifications/settings/', { credits_low_threshold: null });
+  return receivePath(dataDir, 'balance is low', /\/unsubscribe\/[\w.-]+/);
+}
+
+/**
+ * Waits for a message.
+ * @param subject part of its subject.
+ * @returns the path in it.
+ */
+export async function receivePath(dataDir: string, subject: string, path: RegExp): Promise<string> {
   const mailbox = `http://127.0.0.1:${readServerRecord(join(dataDir, 'mailbox/page.json'))?.port ?? 0}`;
-  const read = async (path: string) => (await fetch(`${mailbox}${path}`)).text();
-  let path: string | undefined;
+  const read = async (page: string) => (await fetch(`${mailbox}${page}`)).text();
+  let found: string | undefined;
   await waitUntil(async () => {
-    const [, message] = /href="(\/messages\/\d+\/)">[^<]*balance is low/.exec(await read('/')) ?? [];
-    if (message !== undefined) path = /\/unsubscribe\/[\w.-]+/.exec(await read(message))?.[0];
-    return path !== undefined;
+    const [, message] = new RegExp(`href="(/messages/\\d+/)">[^<]*${subject}`).exec(await read('/')) ?? [];
+    if (message !== undefined) found = path.exec(await read(message))?.[0];
+    return found !== undefined;
   }, TIMEOUT_MS);
-  if (path === undefined) throw new Error('The mailbox received no message about a low balance.');
-  return path;
+  if (found === undefined) throw new Error(`The mailbox received no message "${subject}".`);
+  return found;
 }

@@ -11,7 +11,7 @@ import { BROWSER_NAMES, findBrowser } from '../local/findBrowser.ts';
 import { findFreePort } from '../local/servers/ports.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { isServiceReady, waitForService } from '../local/stack/serviceProbe.ts';
-import { createDemoEndpoints, receiveUnsubscribePath } from './demoNotifications.ts';
+import { createDemoEndpoints, receivePath, receiveUnsubscribePath } from './demoNotifications.ts';
 
 const USAGE = `npm run screenshots -- [options]
 
@@ -19,6 +19,7 @@ Regenerates docs/images/account.png and docs/images/admin.png from a service tha
 Chromium on the PATH.
 
   --all <folder>     takes whole pages instead, of every page: light and dark, as wide as a screen and a phone, for a review
+  --only <text>      with --all: pages whose path contains the text
   --language <code>  language of the browser and of the accounts, such as de; then only light ones`;
 
 const IMAGES = join(ROOT, 'docs/images');
@@ -64,6 +65,7 @@ const NAMES = [
   'webhooks/default/rotate',
   'notifications',
   'applications',
+  'members',
   'affiliate',
   'settings',
   'security',
@@ -76,6 +78,7 @@ const STAFF_PATHS = [
   '/admin/',
   '/admin/incident/',
   '/admin/tasks/',
+  '/admin/upstreams/',
   '/admin/runbooks/GenmeterModelOffline/',
   '/admin/accounts/',
   '/admin/accounts/?q=grace@example.com',
@@ -92,9 +95,14 @@ const VIEWS = [
   { name: 'phone-dark', colorScheme: 'dark', width: 390 },
 ] as const;
 
-const { all: reviewFolder, language } = readCommandLine('npm run screenshots', USAGE, {
+const {
+  all: reviewFolder,
+  language,
+  only = '',
+} = readCommandLine('npm run screenshots', USAGE, {
   all: { type: 'string' },
   language: { type: 'string' },
+  only: { type: 'string' },
 });
 const CONTEXT = { extraHTTPHeaders: { 'accept-language': language ?? 'en' } };
 const folder = createScratchFolder('genmeter-screenshots-');
@@ -179,17 +187,55 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
     `${endpoint}delete/`,
   ];
   const unsubscribe = await receiveUnsubscribePath(sendAsStaff, folder, withPrompt(IMAGE, 0));
+  const member = await addMember(browser, staff, CUSTOMERS[1]!.email);
+  resources.push(...['', 'remove/', 'hand-over/'].map((page) => `${member}${page}`));
   const account = new URL((await staff.request.get('/admin/accounts/?q=grace@example.com')).url()).pathname;
+  const trials = await sendTrial(staff);
   const newcomer = await browser.newContext({ ...CONTEXT, baseURL: baseUrl });
   await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });
   for (const { request } of [staff, newcomer])
     await sendAs(request)('PATCH', '/authentication/me/', { language: language ?? 'en' });
   return [
     { name: 'customer', storageState: await staff.storageState(), paths: [...ACCOUNT_PATHS, ...resources] },
-    { name: 'staff', storageState: await staff.storageState(), paths: [...STAFF_PATHS, `${account}timeline/`] },
+    {
+      name: 'staff',
+      storageState: await staff.storageState(),
+      paths: [...STAFF_PATHS, `${account}timeline/`, ...trials],
+    },
     { name: 'new', storageState: await newcomer.storageState(), paths: ACCOUNT_PATHS },
     { name: 'visitor', paths: [...VISITOR_PATHS, unsubscribe] },
   ];
+}
+
+/** Adds a member to the account of a customer, and an invitation that is open. @returns the path of the member. */
+async function addMember(browser: Browser, owner: BrowserContext, email: string): Promise<string> {
+  await post(owner.request, '/api/invitations/create/', { email, role: 'developer' });
+  const path = await receivePath(folder, 'invite', /\/account\/invitations\/[\w.-]+\//);
+  const invited = await browser.newContext({ ...CONTEXT, baseURL: baseUrl });
+  await post(invited.request, '/authentication/dev/sign-in/', { email });
+  const page = await invited.newPage();
+  await page.goto(path);
+  await page.locator('main button[type=submit]').click();
+  await page.waitForLoadState();
+  await invited.close();
+  await post(owner.request, '/api/invitations/create/', { email: 'alan@example.com', role: 'billing' });
+  const { data } = await get<{ data: { uuid: string; email: string }[] }>(owner.request, '/api/members/');
+  return `/account/members/${data.find((one) => one.email === email)?.uuid ?? ''}/`;
+}
+
+/** Sends a trial of the first upstream. @returns the paths of its request and of its end. */
+async function sendTrial(staff: BrowserContext): Promise<string[]> {
+  const page = await staff.newPage();
+  await page.goto('/admin/upstreams/');
+  await page.getByRole('button', { name: 'Show request' }).click();
+  await page.getByLabel('Reason').waitFor();
+  const request = page.url().slice(baseUrl.length);
+  await page.getByLabel('Reason').fill('ticket T-1');
+  await page.getByRole('button', { name: 'Send request' }).click();
+  await page.getByRole('heading', { name: 'Output' }).waitFor({ timeout: START_TIMEOUT_MS });
+  const trial = new URL(page.url()).pathname;
+  await page.close();
+  return [request, trial];
 }
 
 /** Takes whole pages, and warns about those that are wider than the window. */
@@ -201,10 +247,13 @@ async function reviewPages(browser: Browser, reviews: Review[], target: string):
       const viewport = { width, height: 900 };
       const context = await browser.newContext({ ...CONTEXT, baseURL: baseUrl, storageState, colorScheme, viewport });
       const page = await context.newPage();
-      for (const path of paths) {
+      for (const path of paths.filter((one) => one.includes(only))) {
         await page.goto(path, { waitUntil: 'networkidle' });
         // Uuids differ from run to run.
-        const title = path.replace(/[0-9a-f-]{36}[^/]*/, 'one').replaceAll(/^\/|\/$/g, '');
+        const title = path
+          .replace(/[0-9a-f-]{36}[^/]*/, 'one')
+          .replace(/upstream=[^#]*/, '')
+          .replaceAll(/^\/|\/$/g, '');
         const file = join(target, `${visitor}-${title.replaceAll(/[/?#]+/g, '-')}-${name}.png`);
         await page.screenshot({ path: file, fullPage: true });
         const shownWidth = await page.evaluate('document.documentElement.scrollWidth');

@@ -61,7 +61,7 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
         </section>
       ) : null}
       <section class="card" aria-labelledby="access">
-        <h2 id="access">{isPresent ? t.revokeAccess() : email}</h2>
+        <h2 id="access">{isPresent ? t.accessTitle() : email}</h2>
         <p>{describeAccess(member)}</p>
         <div class="buttons">
           {member.api_keys + member.applications === 0 ? null : (

@@ -57,6 +57,7 @@ export const t = defineTexts({
     ja: '{date}まで',
     'zh-CN': '截至 {date}',
   },
+  accessTitle: { en: 'Access', de: 'Zugang', fr: 'Accès', es: 'Acceso', ja: 'アクセス', 'zh-CN': '访问权限' },
   access: {
     en: '{keys, plural, one {# API key} other {# API keys}}, {applications, plural, one {# application} other {# applications}}',
     de: '{keys, plural, one {# API-Schlüssel} other {# API-Schlüssel}}, {applications, plural, one {# Anwendung} other {# Anwendungen}}',
@@ -182,7 +183,7 @@ export const t = defineTexts({
     'zh-CN': '要移除 {name} 吗？',
   },
   removeEffect: {
-    en: 'All sessions of this member in this account end. What it made stays unless you revoke it too: {access}.',
+    en: 'All sessions of this member in this account end. Keys and applications of this member keep working unless you revoke them too: {access}.',
     de: 'Alle Sitzungen dieses Mitglieds in diesem Konto enden. Was es erstellt hat, bleibt, wenn Sie es nicht auch widerrufen: {access}.',
     fr: 'Toutes les sessions de ce membre dans ce compte prennent fin. Ce qu’il a créé reste, sauf si vous le révoquez aussi : {access}.',
     es: 'Se cierran todas las sesiones de este miembro en esta cuenta. Lo que ha creado permanece si no lo revoca también: {access}.',

@@ -49,14 +49,14 @@ export async function showTrial(ctx: Context): Promise<void> {
           ]}
         />
       </Section>
-      <Section id="steps" title="Steps">
-        <Steps label="Steps" lines={steps} />
-      </Section>
       {endedAt === null ? null : (
         <Section id="output" title="Output">
           <OutputPreview path={output} isVideo={output !== null && /\.(mp4|webm)$/.test(output)} />
         </Section>
       )}
+      <Section id="steps" title="Steps">
+        <Steps label="Steps" lines={steps} />
+      </Section>
     </>
   );
   const refresh = endedAt === null ? { seconds: RELOAD_SECONDS, to: getTrialPath(trial) } : undefined;
