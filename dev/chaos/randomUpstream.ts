@@ -8,14 +8,14 @@ const SLOW_PERCENT = 5;
 const QUEUED_PERCENT = 50;
 
 /**
- * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt,
- * so that it is the same in each run of a seed, in whichever order jobs arrive.
+ * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt and its
+ * model, so that it is the same in each run of a seed, in whichever order jobs arrive.
  */
 export async function startRandomUpstream(random: SeededRandom): Promise<FakeUpstream> {
   const upstream = new FakeUpstream();
   upstream.outcome = 'wait';
   upstream.onAccepted = (job) => {
-    const jobRandom = random.fork(job.prompt);
+    const jobRandom = random.fork(`${job.prompt} ${job.request.path}`);
     const outcome = jobRandom.nextBelow(100) < FAILURE_PERCENT ? 'failed' : 'succeeded';
     const takesMs =
       jobRandom.nextBelow(100) < SLOW_PERCENT
