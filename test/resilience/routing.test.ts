@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { addTestKey } from '../harness/testMode.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const offer = (more: object) => ({
@@ -28,10 +29,11 @@ const cents = (small: number, large: number) => ({ $by: 'size', small, large });
 
 describe('a model with several upstreams', () => {
   const others = { second: new FakeUpstream(), third: new FakeUpstream() };
+  const testUpstream = new FakeUpstream();
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await Promise.all(Object.values(others).map((upstream) => upstream.start()));
+    await Promise.all([...Object.values(others), testUpstream].map((upstream) => upstream.start()));
     const upstreams = Object.fromEntries(
       Object.entries(others).map(([name, { url }]) => {
         // Generations queue for the third one: another statement chooses its upstream.
@@ -44,14 +46,19 @@ describe('a model with several upstreams', () => {
       'second:acme/pictures': { input, cents: cents(2, 5) },
       'third:acme/pictures': { input },
     };
-    const env = { CATALOG, UPSTREAMS: JSON.stringify({ upstreams, models }), PROBE_INTERVAL_MS: '1000' };
+    const env = {
+      CATALOG,
+      UPSTREAMS: JSON.stringify({ upstreams, models }),
+      PROBE_INTERVAL_MS: '1000',
+      TEST_UPSTREAM_URL: testUpstream.url,
+    };
     service = await startTestService({ workers: 2, env });
     customer = await service.createCustomer('studio');
     await eventually('online', async () => (await countByStatus('online')) === 12);
   });
   after(async () => {
     await service.stop();
-    await Promise.all(Object.values(others).map((upstream) => upstream.stop()));
+    await Promise.all([...Object.values(others), testUpstream].map((upstream) => upstream.stop()));
   });
   afterEach(() => {
     for (const upstream of [service.upstream, ...Object.values(others)]) upstream.reset();
@@ -174,5 +181,14 @@ describe('a model with several upstreams', () => {
     service.upstream.end(prompt, 'failed');
     expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
     expect(others.second.jobsFor(prompt)).to.have.length(0);
+  });
+
+  it('is not run again in test mode, which has one upstream', async () => {
+    testUpstream.outcome = 'fail';
+    const { tester } = await addTestKey(customer);
+    const { body } = await tester.createGeneration({ model: 'retried', params: {}, prompt: 'a test' });
+    expect((await tester.waitForEnd(body.uuid)).status).to.equal('failed');
+    expect(testUpstream.jobsFor('a test')).to.have.length(1);
+    expect(await findRow(body.uuid)).to.deep.include({ upstream: 'test-mode', failed_over_at: null });
   });
 });
