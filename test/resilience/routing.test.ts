@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { PassThrough, type Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { addTestKey } from '../harness/testMode.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
@@ -190,5 +193,45 @@ describe('a model with several upstreams', () => {
     expect((await tester.waitForEnd(body.uuid)).status).to.equal('failed');
     expect(testUpstream.jobsFor('a test')).to.have.length(1);
     expect(await findRow(body.uuid)).to.deep.include({ upstream: 'test-mode', failed_over_at: null });
+  });
+
+  it('keeps the claim of its second run if a worker still collects the output of the first', async () => {
+    let response: Writable | undefined;
+    const sendStart = <To extends NodeJS.WritableStream>(to: To): To => {
+      response = to as unknown as Writable;
+      to.write(PNG.subarray(0, 8));
+      return to;
+    };
+    const content = Object.assign(new PassThrough(), { pipe: sendStart });
+    service.upstream.file = { status: 200, headers: { 'content-type': 'image/png' }, body: content };
+    const { uuid, prompt } = await create('retried');
+    await eventually('collecting', () => response !== undefined);
+    const until = new Date(service.now.getTime() + 3_600_000);
+    // As if the lease had expired, and another worker had found the output unusable and submitted the next run.
+    await service.sql(
+      `UPDATE generations
+          SET failed_over_at = $2, upstream_order = '{1,2}', upstream = 'second', upstream_handle = NULL,
+              upstream_output = NULL, submitted_at = NULL, submit_started_at = $2, leased_until = $3, next_attempt_at = $3
+        WHERE uuid = $1`,
+      [uuid, service.now, until],
+    );
+    const readClaim = async () =>
+      (await service.sql('SELECT leased_until, submit_started_at FROM generations WHERE uuid = $1', [uuid]))[0];
+    const claim = await readClaim();
+    // Longer than the interval of its heartbeats.
+    await delay(1_500);
+    expect(await readClaim()).to.deep.equal(claim);
+    response?.destroy();
+    await delay(500);
+    expect(await readClaim()).to.deep.equal(claim);
+    expect(claim?.leased_until).to.deep.equal(until);
+
+    await service.sql('UPDATE generations SET leased_until = $2, next_attempt_at = $2 WHERE uuid = $1', [
+      uuid,
+      service.now,
+    ]);
+    const made = await customer.waitForEnd(uuid);
+    expect([made.status, others.second.jobsFor(prompt).length]).to.deep.equal(['succeeded', 1]);
+    expect(made.output_url).to.include(`${uuid}-2.png`);
   });
 });
