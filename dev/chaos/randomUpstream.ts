@@ -1,8 +1,9 @@
 import { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 
-/** Share of jobs that fail. */
-const FAILURE_PERCENT = 8;
+/** Share of prompts that fail at some models, and the share of models at which such a prompt fails. */
+const FAILING_PROMPTS_PERCENT = 11;
+const FAILING_MODELS_PERCENT = 75;
 const SLOW_PERCENT = 5;
 /** Share of jobs that wait in the queue for a part of their duration, and can be canceled meanwhile. */
 const QUEUED_PERCENT = 50;
@@ -15,8 +16,10 @@ export async function startRandomUpstream(random: SeededRandom): Promise<FakeUps
   const upstream = new FakeUpstream();
   upstream.outcome = 'wait';
   upstream.onAccepted = (job) => {
-    const jobRandom = random.fork(`${job.prompt} ${job.request.path}`);
-    const outcome = jobRandom.nextBelow(100) < FAILURE_PERCENT ? 'failed' : 'succeeded';
+    const jobRandom = random.fork(job.prompt);
+    const failsSomewhere = jobRandom.nextBelow(100) < FAILING_PROMPTS_PERCENT;
+    const failsHere = random.fork(`${job.prompt} ${job.request.path}`).nextBelow(100) < FAILING_MODELS_PERCENT;
+    const outcome = failsSomewhere && failsHere ? 'failed' : 'succeeded';
     const takesMs =
       jobRandom.nextBelow(100) < SLOW_PERCENT
         ? jobRandom.nextBetween(8_000, 15_000)
