@@ -26,8 +26,8 @@ const SECOND_OFFERS: Record<string, Offer> = {
     inputs: { [IMAGE_PARAMETER]: { role: 'first_frame' } },
   },
   'imgmodel-2': {
-    upstreams: ['fal:chaos/second-image', 'fal:chaos/third-image'],
-    routing: [2, 1],
+    upstreams: ['fal:chaos/second-image', 'fal:chaos/third-image', 'fal:chaos/fourth-image'],
+    routing: [3, 2, 1],
     retry_elsewhere: true,
     credits: { $by: 'resolution', '1K': 9, '2K': 11, '4K': 13 },
   },

@@ -6,6 +6,7 @@ const STATEMENTS = {
   'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
   'run-once':
     'A generation runs once, at most once more if the outcome of its submission was unknown, and once more elsewhere if its run ended without a usable output.',
+  'ended-by-its-last-run': 'A generation that was tried elsewhere fails as its last run has failed.',
   'canceled-runs-were-obsolete':
     'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it and the upstream said that it had not started.',
   'canceled-generations-did-not-run': 'A generation that its owner has canceled has no run that started.',
@@ -71,6 +72,17 @@ function describeCanceledRun(
   return `run ${id} was recorded, and then canceled: ${owner}; ${row.status}, ${row.error_message ?? 'no error'}; after its submission it started ${after(startedAt)}, ended ${after(completedAt)}, was polled ${polls.map(after).join(', ')}`;
 }
 
+/**
+ * Returns false for a generation with the error of a run that is not its last one, or that had no other. Runs whose
+ * submission was not confirmed have no order.
+ */
+function isEndedByLastRun(row: GenerationRow, made: readonly UpstreamJob[]): boolean {
+  if (!row.has_failed_over || row.unconfirmed_submits > 0) return true;
+  const hasError = ({ outcome }: UpstreamJob) => outcome?.kind === 'failed' && outcome.message === row.error_message;
+  const last = made.at(-1);
+  return !made.some(hasError) || (made.length > 1 && last !== undefined && hasError(last));
+}
+
 /** Compares generations with the runs of the upstream, when nothing is in progress. */
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
@@ -106,6 +118,8 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   }
   for (const row of generations.values()) {
     const isMade = runs.get(row.prompt)?.some(({ outcome }) => outcome?.kind === 'succeeded') === true;
+    if (!isEndedByLastRun(row, runs.get(row.prompt) ?? []))
+      report('ended-by-its-last-run', row, row.uuid, `${row.error_message}, as a run before its last one`);
     const recorded = runs.get(row.prompt)?.find(({ id }) => id === row.request_id);
     if (recorded?.cancelled === true && row.ended_before_deadline) {
       const wasWithdrawn = row.is_cancel_requested && wasSeenWaiting(recorded);

@@ -1,22 +1,25 @@
 import { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 
-/** Share of jobs that fail. */
-const FAILURE_PERCENT = 8;
+/** Share of prompts that fail at some models, and the share of models at which such a prompt fails. */
+const FAILING_PROMPTS_PERCENT = 11;
+const FAILING_MODELS_PERCENT = 75;
 const SLOW_PERCENT = 5;
 /** Share of jobs that wait in the queue for a part of their duration, and can be canceled meanwhile. */
 const QUEUED_PERCENT = 50;
 
 /**
- * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt,
- * so that it is the same in each run of a seed, in whichever order jobs arrive.
+ * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt and its
+ * model, so that it is the same in each run of a seed, in whichever order jobs arrive.
  */
 export async function startRandomUpstream(random: SeededRandom): Promise<FakeUpstream> {
   const upstream = new FakeUpstream();
   upstream.outcome = 'wait';
   upstream.onAccepted = (job) => {
     const jobRandom = random.fork(job.prompt);
-    const outcome = jobRandom.nextBelow(100) < FAILURE_PERCENT ? 'failed' : 'succeeded';
+    const failsSomewhere = jobRandom.nextBelow(100) < FAILING_PROMPTS_PERCENT;
+    const failsHere = random.fork(`${job.prompt} ${job.request.path}`).nextBelow(100) < FAILING_MODELS_PERCENT;
+    const outcome = failsSomewhere && failsHere ? 'failed' : 'succeeded';
     const takesMs =
       jobRandom.nextBelow(100) < SLOW_PERCENT
         ? jobRandom.nextBetween(8_000, 15_000)

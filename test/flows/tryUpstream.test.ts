@@ -78,6 +78,16 @@ describe('npm run admin -- try-upstream', () => {
     expect(flux.jobs).to.have.length(1);
   });
 
+  it('polls again after a poll that failed, since the run is paid for', async () => {
+    flux.faults.status = 503;
+    const later = setTimeout(() => (flux.faults.status = undefined), 3_000);
+    const { out } = await run('bfl:flux-2-pro', '--prompt', 'a lighthouse');
+    clearTimeout(later);
+    expect(out).to.include('= unavailable, will poll again: The upstream returned status 503.');
+    expect(out).to.include('= succeeded: image/png');
+    expect(flux.jobs).to.have.length(1);
+  });
+
   it('tries a model that the catalog does not have, whose response is the file', async () => {
     const params = '{"aspect_ratio":"16:9"}';
     const { status, out } = await run('stability:core', '--prompt', 'p', '--kind', 'image', '--params', params);

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { PassThrough, type Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { addTestKey } from '../harness/testMode.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const offer = (more: object) => ({
@@ -28,10 +32,11 @@ const cents = (small: number, large: number) => ({ $by: 'size', small, large });
 
 describe('a model with several upstreams', () => {
   const others = { second: new FakeUpstream(), third: new FakeUpstream() };
+  const testUpstream = new FakeUpstream();
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await Promise.all(Object.values(others).map((upstream) => upstream.start()));
+    await Promise.all([...Object.values(others), testUpstream].map((upstream) => upstream.start()));
     const upstreams = Object.fromEntries(
       Object.entries(others).map(([name, { url }]) => {
         // Generations queue for the third one: another statement chooses its upstream.
@@ -44,14 +49,19 @@ describe('a model with several upstreams', () => {
       'second:acme/pictures': { input, cents: cents(2, 5) },
       'third:acme/pictures': { input },
     };
-    const env = { CATALOG, UPSTREAMS: JSON.stringify({ upstreams, models }), PROBE_INTERVAL_MS: '1000' };
+    const env = {
+      CATALOG,
+      UPSTREAMS: JSON.stringify({ upstreams, models }),
+      PROBE_INTERVAL_MS: '1000',
+      TEST_UPSTREAM_URL: testUpstream.url,
+    };
     service = await startTestService({ workers: 2, env });
     customer = await service.createCustomer('studio');
     await eventually('online', async () => (await countByStatus('online')) === 12);
   });
   after(async () => {
     await service.stop();
-    await Promise.all(Object.values(others).map((upstream) => upstream.stop()));
+    await Promise.all([...Object.values(others), testUpstream].map((upstream) => upstream.stop()));
   });
   afterEach(() => {
     for (const upstream of [service.upstream, ...Object.values(others)]) upstream.reset();
@@ -174,5 +184,54 @@ describe('a model with several upstreams', () => {
     service.upstream.end(prompt, 'failed');
     expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
     expect(others.second.jobsFor(prompt)).to.have.length(0);
+  });
+
+  it('is not run again in test mode, which has one upstream', async () => {
+    testUpstream.outcome = 'fail';
+    const { tester } = await addTestKey(customer);
+    const { body } = await tester.createGeneration({ model: 'retried', params: {}, prompt: 'a test' });
+    expect((await tester.waitForEnd(body.uuid)).status).to.equal('failed');
+    expect(testUpstream.jobsFor('a test')).to.have.length(1);
+    expect(await findRow(body.uuid)).to.deep.include({ upstream: 'test-mode', failed_over_at: null });
+  });
+
+  it('keeps the claim of its second run if a worker still collects the output of the first', async () => {
+    let response: Writable | undefined;
+    const sendStart = <To extends NodeJS.WritableStream>(to: To): To => {
+      response = to as unknown as Writable;
+      to.write(PNG.subarray(0, 8));
+      return to;
+    };
+    const content = Object.assign(new PassThrough(), { pipe: sendStart });
+    service.upstream.file = { status: 200, headers: { 'content-type': 'image/png' }, body: content };
+    const { uuid, prompt } = await create('retried');
+    await eventually('collecting', () => response !== undefined);
+    const until = new Date(service.now.getTime() + 3_600_000);
+    // As if the lease had expired, and another worker had found the output unusable and submitted the next run.
+    await service.sql(
+      `UPDATE generations
+          SET failed_over_at = $2, upstream_order = '{1,2}', upstream = 'second', upstream_handle = NULL,
+              upstream_output = NULL, submitted_at = NULL, submit_started_at = $2, leased_until = $3, next_attempt_at = $3
+        WHERE uuid = $1`,
+      [uuid, service.now, until],
+    );
+    const readClaim = async () =>
+      (await service.sql('SELECT leased_until, submit_started_at FROM generations WHERE uuid = $1', [uuid]))[0];
+    const claim = await readClaim();
+    // Longer than the interval of its heartbeats.
+    await delay(1_500);
+    expect(await readClaim()).to.deep.equal(claim);
+    response?.destroy();
+    await delay(500);
+    expect(await readClaim()).to.deep.equal(claim);
+    expect(claim?.leased_until).to.deep.equal(until);
+
+    await service.sql('UPDATE generations SET leased_until = $2, next_attempt_at = $2 WHERE uuid = $1', [
+      uuid,
+      service.now,
+    ]);
+    const made = await customer.waitForEnd(uuid);
+    expect([made.status, others.second.jobsFor(prompt).length]).to.deep.equal(['succeeded', 1]);
+    expect(made.output_url).to.include(`${uuid}-2.png`);
   });
 });

@@ -50,6 +50,17 @@ describe('an upstream whose protocol is described sends its key', () => {
     expect((await send({}, { key: null })).headers).to.not.have.property('authorization');
   });
 
+  it('and no error repeats another secret of its requests', async () => {
+    const kind = PROTOCOL.video as NonNullable<Protocol['video']>;
+    const submit = { ...kind.submit, headers: { 'x-secret': 'second secret' }, body: { api_token: 'a third one' } };
+    server.on('POST /v1/jobs', {
+      status: 400,
+      body: { error: { message: '"second secret" and "a third one" are unknown to us.' } },
+    });
+    const refused = upstream({ video: { ...kind, submit } }).submit(buildSubmission());
+    expect((await captureUpstreamError(refused)).message).to.equal('"***" and "***" are unknown to us.');
+  });
+
   it('as a parameter of the address, which no error repeats', async () => {
     const protocol: Partial<Protocol> = { auth: { type: 'query', name: 'key' } };
     const key = 'a secret/key';

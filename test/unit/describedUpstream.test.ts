@@ -174,8 +174,13 @@ describe('an upstream whose protocol is described', () => {
       }
       const withoutPath = { video: { ...protocol.video, poll: { ...VIDEO.poll, path: undefined } } };
       accepting({ id: 'j1', urls: { get: 'https://evil.example/' } });
-      const call = upstream(withoutPath as Partial<Protocol>).submit(buildSubmission());
-      expect(await captureUpstreamError(call)).to.include({ fault: 'unknown' });
+      const handle = getHandle(await upstream(withoutPath as Partial<Protocol>).submit(buildSubmission()));
+      expect(handle).to.deep.equal({ id: 'j1' });
+      const calls = server.calls.length;
+      const lost = await captureUpstreamError(upstream(withoutPath as Partial<Protocol>).poll(handle));
+      expect([lost.fault, server.calls.length]).to.deep.equal(['gone', calls]);
+      accepting({ id: 'j1', urls: { get: `${own}${'1'.repeat(2_000)}` } });
+      expect(getHandle(await upstream(protocol).submit(buildSubmission()))).to.deep.equal({ id: 'j1' });
     });
 
     for (const id of ['../jobs', 'a/../b', '.', 'a//b', '']) {

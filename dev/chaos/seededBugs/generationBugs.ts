@@ -2,6 +2,7 @@ import type { SeededBug } from './seededBug.ts';
 
 const CLAIM = 'shared/domain/generations/execution/claim.ts';
 const CALLBACKS = 'shared/domain/generations/execution/callbacks.ts';
+const FAIL_OVER = 'shared/domain/generations/execution/failOver.ts';
 const COMPLETE = 'shared/domain/generations/execution/completeGenerations.sql';
 const FAIL = 'shared/domain/generations/execution/failGenerations.sql';
 const CANCEL = 'shared/domain/generations/execution/cancelGeneration.sql';
@@ -131,6 +132,24 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
       },
     ],
     foundBy: ['run-once'],
+  },
+  {
+    name: 'a generation is tried elsewhere after each run that fails',
+    changes: [{ file: FAIL_OVER, within: 'FAIL_OVER', find: 'AND failed_over_at IS NULL', replace: '' }],
+    foundBy: ['run-once'],
+  },
+  {
+    name: 'a generation that is tried elsewhere also ends with its failed run',
+    changes: [
+      {
+        file: FAIL_OVER,
+        within: 'endFailedRun',
+        find: '$order.length > 0 && (await failOver($generation, $order, $message))) return;',
+        replace: '$order.length > 0) await failOver($generation, $order, $message);',
+      },
+      { file: FAIL_OVER, within: 'endFailedRun', find: 'if (!(await isCurrentRun($generation))) return;', replace: '' },
+    ],
+    foundBy: ['ended-by-its-last-run'],
   },
   {
     name: 'a recorded submit whose response was lost counts as late, and its run is canceled',

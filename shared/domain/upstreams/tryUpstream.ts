@@ -26,6 +26,7 @@ import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { buildExampleRequest } from '../../lib/catalog/exampleRequests.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isDraining } from '../../lib/drain.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 import type { CatalogModel, GenerationParams, InputRole, ModelInput, ModelKind } from '../../spec/catalog.ts';
 
 export interface Trial {
@@ -60,6 +61,8 @@ export interface TrialFile {
 export class TrialError extends Error {}
 
 const POLL_INTERVAL_MS = 2_000;
+/** Time for which polls may fail before a trial ends: the provider charges for its run. */
+const FAILING_POLLS_MAX_MS = MINUTE_MS;
 
 /**
  * Tries an upstream: submits one run, follows it to its file, and reports each request and response as a line. It is a run
@@ -137,18 +140,26 @@ function findModel(name: string): CatalogModel | undefined {
   );
 }
 
-/** Polls until the run has ended. */
+/** Polls until the run has ended. A poll that fails is repeated, also one of a run that is not visible yet. */
 async function follow(
   poll: () => Promise<UpstreamProgress>,
   deadlineAt: Date,
   print: (line: string) => void,
 ): Promise<UpstreamResult> {
+  let answeredAt = now();
   for (;;) {
     await sleep(POLL_INTERVAL_MS);
-    const progress = await poll();
-    if (progress.state !== 'running') return progress;
-    const { isWaiting, progress: reported } = progress;
-    print(`= ${isWaiting === true ? 'waiting' : 'running'}${reported === undefined ? '' : `, ${reported}`}`);
+    try {
+      const progress = await poll();
+      if (progress.state !== 'running') return progress;
+      answeredAt = now();
+      const { isWaiting, progress: reported } = progress;
+      print(`= ${isWaiting === true ? 'waiting' : 'running'}${reported === undefined ? '' : `, ${reported}`}`);
+    } catch (error) {
+      const isLost = now().getTime() - answeredAt.getTime() > FAILING_POLLS_MAX_MS;
+      if (!(error instanceof UpstreamError) || isLost) throw error;
+      print(`= ${error.fault}, will poll again: ${error.message}`);
+    }
     if (now() > deadlineAt) return { state: 'failed', message: 'The trial has no more time.' };
     if (isDraining())
       return { state: 'failed', message: 'The worker stops. The provider may still charge for the run.' };

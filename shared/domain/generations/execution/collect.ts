@@ -29,6 +29,13 @@ type StoredOutput = NonNullable<Generation['upstream_output']>;
 /** A run that has succeeded. */
 type Success = Extract<UpstreamResult, { state: 'succeeded' }>;
 
+/** An output that is not, or not yet, in the row of its generation. */
+interface KeptOutput {
+  result: Success;
+  /** `failed_over_at` of its run: a generation may have another run by now. */
+  run: Date | null;
+}
+
 /** Addresses that a row holds: a longer one is a `data:` address, which contains the file. */
 const STORABLE_ADDRESS = /^[!-~]{1,4096}$/;
 
@@ -36,12 +43,12 @@ const STORABLE_ADDRESS = /^[!-~]{1,4096}$/;
  * Has the output of a run collected: by this process if it has a free slot, else by a job, for which the row says where the
  * output is. An output that no row can hold is collected by this process; if that dies, the next poll finds it again.
  */
-export async function passOutput(generation: SubmittedGeneration, result: Success): Promise<void> {
-  const output = toStorable(result);
+export async function passOutput(generation: SubmittedGeneration, kept: KeptOutput): Promise<void> {
+  const output = toStorable(kept.result);
   const slots = getUpstreamSlots('collect', generation.upstream);
-  if (output === undefined || slots.hasRoom(UNANNOUNCED_BYTES)) return addCollection(generation, { result });
+  if (output === undefined || slots.hasRoom(UNANNOUNCED_BYTES)) return addCollection(generation, { kept });
   const { uuid, account_id } = generation;
-  await recordEnd(generation.upstream, { uuid, account_id, output, claims: false });
+  await recordEnd(generation.upstream, { uuid, account_id, run: kept.run, output, claims: false });
   void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
 }
 
@@ -62,27 +69,27 @@ export function collectGenerations(generations: SubmittedGeneration[]): void {
 }
 
 /**
- * @param options.result an output that is not in the row.
+ * @param options.kept an output that is not in the row.
  * @param options.bytes size of the output, if it is known.
  */
 function addCollection(
   generation: SubmittedGeneration,
-  { result, bytes = UNANNOUNCED_BYTES }: { result?: Success; bytes?: number } = {},
+  { kept, bytes = UNANNOUNCED_BYTES }: { kept?: KeptOutput; bytes?: number } = {},
 ): void {
   const { uuid: generationId, upstream, isAwaited } = generation;
   const slots = getUpstreamSlots('collect', upstream);
-  slots.add({ generationId, isAwaited, bytes, run: (resize) => collect(generation, result, resize) });
+  slots.add({ generationId, isAwaited, bytes, run: (resize) => collect(generation, kept, resize) });
 }
 
 async function collect(
   key: SubmittedGeneration,
-  kept: Success | undefined,
+  kept: KeptOutput | undefined,
   resize: (bytes: number) => boolean,
 ): Promise<void> {
   const generation = await claim(key, kept);
   if (generation === undefined) return;
   try {
-    const result = kept ?? toSuccess(generation.upstream_output as StoredOutput);
+    const result = kept?.result ?? toSuccess(generation.upstream_output as StoredOutput);
     if (result === undefined) throw new Error('the addresses of the outputs have expired');
     const route = (await getGenerationRoute(generation)) as UpstreamRoute;
     await withCollectionLease([generation], () => finalizeGeneration(generation, route, result, { resize }));
@@ -93,12 +100,15 @@ async function collect(
   }
 }
 
-function claim(key: SubmittedGeneration, kept: Success | undefined): Promise<ClaimedGeneration | undefined> {
+async function claim(key: SubmittedGeneration, kept: KeptOutput | undefined): Promise<ClaimedGeneration | undefined> {
   if (kept === undefined) return claimCollection(key);
-  const output = toStorable(kept);
+  const { result, run } = kept;
+  const output = toStorable(result);
   const { uuid, account_id } = key;
-  if (output === undefined) return claimKeptOutput(key);
-  return recordEnd(key.upstream, { uuid, account_id, output, claims: true });
+  if (output !== undefined) return recordEnd(key.upstream, { uuid, account_id, run, output, claims: true });
+  const generation = await claimKeptOutput(key);
+  // A claim of another run: its polls continue once the lease has expired.
+  return generation?.failed_over_at?.getTime() === run?.getTime() ? generation : undefined;
 }
 
 /** Records the end of a run, from which on it takes no place of the limit of its upstream. */
@@ -128,11 +138,11 @@ async function releaseAfter(
   error: unknown,
   generation: ClaimedGeneration,
   key: SubmittedGeneration,
-  result: Success | undefined,
+  kept: KeptOutput | undefined,
 ): Promise<void> {
   if (error instanceof NoSpaceError) {
     await release(generation, SWEEP_GRACE_MS, 'ended');
-    addCollection(key, { ...(result === undefined ? {} : { result }), bytes: error.bytes });
+    addCollection(key, { ...(kept === undefined ? {} : { kept }), bytes: error.bytes });
     return;
   }
   logger.warn({ err: error, generationId: key.uuid }, 'finalize failed; will poll again');
@@ -141,6 +151,7 @@ async function releaseAfter(
 }
 
 interface OutputRecord extends GenerationKey {
+  run: Date | null;
   output: StoredOutput;
   /** True if the caller collects it now: claims it with a lease in the same statement. */
   claims: boolean;
@@ -151,10 +162,10 @@ const RECORD_OUTPUT = prepared(
   `WITH mine AS (
      SELECT g.uuid, g.account_id, r.output, r.claims
        FROM generations g
-       JOIN json_to_recordset(:outputs) AS r (uuid uuid, account_id bigint, output jsonb, claims boolean)
+       JOIN json_to_recordset(:outputs) AS r (uuid uuid, account_id bigint, run timestamptz, output jsonb, claims boolean)
          ON r.uuid = g.uuid AND r.account_id = g.account_id
       WHERE g.uuid = ANY (:uuids) AND g.status = 'queued' AND g.upstream_handle IS NOT NULL
-        AND (g.leased_until IS NULL OR g.leased_until <= :now)
+        AND g.failed_over_at IS NOT DISTINCT FROM r.run AND (g.leased_until IS NULL OR g.leased_until <= :now)
       ORDER BY g.uuid FOR NO KEY UPDATE OF g
    )
    UPDATE generations g
@@ -166,7 +177,7 @@ const RECORD_OUTPUT = prepared(
 
 /**
  * Records that a run has ended with an output, and where that is: the next step is its collection. Returns undefined if the
- * generation has ended, or another worker collects the output.
+ * generation has ended or has another run, or another worker collects the output.
  */
 const recordOutput = createBatcher<OutputRecord, ClaimedGeneration | undefined>({
   maxItems: 64,
@@ -215,14 +226,15 @@ const RELEASE = prepared(
   `UPDATE generations
       SET leased_until = NULL, next_poll_at = NULL, next_attempt_at = :due,
           upstream_output = CASE WHEN :ended THEN upstream_output END
-    WHERE uuid = :uuid AND account_id = :account_id AND status = 'queued'`,
+    WHERE uuid = :uuid AND account_id = :account_id AND status = 'queued' AND failed_over_at IS NOT DISTINCT FROM :run`,
 );
 
+/** Does nothing if the generation has another run meanwhile. */
 async function release(
-  { uuid, account_id }: GenerationKey,
+  { uuid, account_id, failed_over_at: run }: ClaimedGeneration,
   delayMs: number,
   state: 'ended' | 'unknown',
 ): Promise<void> {
   const due = addMilliseconds(now(), delayMs);
-  await runStatement(RELEASE, { uuid, account_id, due, ended: state === 'ended' });
+  await runStatement(RELEASE, { uuid, account_id, run, due, ended: state === 'ended' });
 }

@@ -46,8 +46,9 @@ export async function endFailedRun(generation: ClaimedGeneration, message: strin
   const { uuid, account_id, upstream, upstream_model: upstreamModel } = generation;
   const { retry_elsewhere: isRetried = false, upstreams = [] } =
     (await findReleasedModel(generation.catalog_id, generation.model))?.definition ?? {};
-  if (isRetried) {
-    const failed = upstreams.indexOf(`${upstream}:${upstreamModel}`);
+  // -1 for the upstream of test mode, which no catalog lists and which has no other.
+  const failed = upstreams.indexOf(`${upstream}:${upstreamModel}`);
+  if (isRetried && failed !== -1) {
     const order = (generation.upstream_order ?? [...upstreams.keys()]).filter((position) => position !== failed);
     if (!FINAL_REASONS.includes(message) && order.length > 0 && (await failOver(generation, order, message))) return;
     if (!(await isCurrentRun(generation))) return;

@@ -46,15 +46,16 @@ export async function finalizeGeneration(
   }
   try {
     // Each submission has its own file names: stored outputs never change.
-    const name = generation.unconfirmed_submits === 0 ? uuid : `${uuid}-${generation.unconfirmed_submits}`;
-    const store = (output: UpstreamOutput, number: number): Promise<GenerationFile> =>
+    const number = generation.unconfirmed_submits + Number(generation.failed_over_at !== null);
+    const name = number === 0 ? uuid : `${uuid}-${number}`;
+    const store = (output: UpstreamOutput, place: number): Promise<GenerationFile> =>
       retry(() =>
         storeOutput({
           output: 'url' in output ? addHeaders(output.url, route) : output,
           ...(resize === undefined ? {} : { resize }),
           policy: getDownloadPolicy(route),
           kind: route.kind,
-          name: number === 1 ? name : `${name}.${number}`,
+          name: place === 1 ? name : `${name}.${place}`,
           generationId: uuid,
           mediaToken: generation.media_token,
         }),

@@ -17,8 +17,10 @@ const LOCKED_QUEUED = `(SELECT g.uuid, g.account_id FROM ${WANTED_GENERATIONS} W
 
 const RENEW_COLLECTIONS = prepared(
   'renew_collections',
-  `UPDATE generations g SET leased_until = :until, next_attempt_at = :until FROM ${LOCKED_QUEUED}
-    WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id`,
+  `UPDATE generations g SET leased_until = :until, next_attempt_at = :until
+     FROM ${LOCKED_QUEUED}, json_to_recordset(:claims) AS claim (uuid uuid, run timestamptz)
+    WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.uuid = claim.uuid
+      AND g.failed_over_at IS NOT DISTINCT FROM claim.run`,
 );
 
 const RENEW_LEASES = prepared(
@@ -33,8 +35,8 @@ const RENEW_LEASES = prepared(
 export const COLLECTION_LEASE_MS = SWEEP_GRACE_MS;
 
 /**
- * Renews the lease on a generation while its output is stored. It has no fencing token: two workers that store the same
- * output write the same files, and one of them ends the generation.
+ * Renews the lease on a generation while the output of its run is stored. Two workers may hold it: they write the same files,
+ * and one of them ends the generation. One whose run was found to have failed does not extend the lease of the next run.
  */
 export const withCollectionLease = createLeaseHeartbeat<ClaimedGeneration>({
   intervalMs: HEARTBEAT_MS,
@@ -52,7 +54,7 @@ export const withLease = createLeaseHeartbeat<ClaimedGeneration>({
 
 function renewLeases(statement: Statement, generations: readonly ClaimedGeneration[], durationMs: number) {
   const at = now();
-  const claims = generations.map(({ uuid, submit_started_at: since }) => ({ uuid, since }));
+  const claims = generations.map(({ uuid, submit_started_at: since, failed_over_at: run }) => ({ uuid, since, run }));
   return runStatement(statement, {
     ...toWantedBindings(generations),
     claims: JSON.stringify(claims),

@@ -57,7 +57,8 @@ async function pollGeneration(key: SubmittedGeneration): Promise<void> {
   if (progress.state === 'running') return scheduleNextPoll(generation);
   const { uuid, upstream } = generation;
   try {
-    if (progress.state === 'succeeded') return await passOutput({ ...key, upstream }, progress);
+    if (progress.state === 'succeeded')
+      return await passOutput({ ...key, upstream }, { result: progress, run: generation.failed_over_at });
     await endFailedRun(generation, progress.message);
     await onSlotFreed(upstream);
   } catch (err) {

@@ -40,6 +40,7 @@ export type ClaimedGeneration = Pick<
   | 'account_error_at'
   | 'upstream_output'
   | 'upstream_order'
+  | 'failed_over_at'
 > & {
   upstream: string;
   upstream_model: string;
@@ -53,7 +54,7 @@ export type ClaimedGeneration = Pick<
 
 export const CLAIMED_COLUMNS = `g.uuid, g.account_id, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
   g.upstream, g.upstream_model, g.upstream_handle, g.upstream_output, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.account_error_at,
-  g.catalog_id, g.upstream_order`;
+  g.catalog_id, g.upstream_order, g.failed_over_at`;
 
 /**
  * Rows of a batch, by their primary key. The uuids alone would find them, too; the accounts restrict a partitioned

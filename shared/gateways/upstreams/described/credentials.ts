@@ -66,9 +66,25 @@ export function getCallbackSecret({ protocol, callbacks }: UpstreamSettings): st
   return protocol?.callback?.signature === 'hmac' ? (callbacks?.secret?.toString() ?? null) : null;
 }
 
+const SECRET_FIELD = /auth|key|password|secret|signature|token/i;
+const SECRET_MIN_CHARACTERS = 8;
+
+/** Lists the values in the requests of a description whose names say that they are secrets, such as a second key. */
+function listNamedSecrets(part: unknown, isInRequest = false): string[] {
+  if (typeof part !== 'object' || part === null) return [];
+  return Object.entries(part).flatMap(([name, value]) => {
+    if (typeof value !== 'string')
+      return listNamedSecrets(value, isInRequest || ['headers', 'query', 'body'].includes(name));
+    const isSecret = isInRequest && SECRET_FIELD.test(name) && !/[{$]/.test(value);
+    return isSecret && value.length >= SECRET_MIN_CHARACTERS ? [value] : [];
+  });
+}
+
 /** Returns a function that replaces the secrets of an upstream in a text, also where an address contains them. */
 export function createRedactor(upstream: UpstreamSettings): (text: string) => string {
-  const secrets = [upstream.key, getCallbackSecret(upstream)].filter((secret) => secret !== null && secret !== '');
+  const secrets = [upstream.key, getCallbackSecret(upstream), ...listNamedSecrets(upstream.protocol)].filter(
+    (secret) => secret !== null && secret !== '',
+  );
   const forms = secrets.flatMap((secret) => [
     secret as string,
     encodeURIComponent(secret as string),

@@ -7,6 +7,7 @@ import { InvalidOutputError } from '../../media/download.ts';
 import {
   accountError,
   FAILURE_MESSAGES,
+  isSafeString,
   namesContent,
   NOT_ALLOWED_RESULT,
   probeError,
@@ -86,9 +87,8 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     const url = client.resolve(readText(response, submission.poll_url));
     const price = readPrice(response, submission.price);
     const handle: DescribedHandle = { id, ...price, ...(withImages ? { withImages } : {}) };
-    if (client.isOwn(url)) return { state: 'accepted', handle: { ...handle, url } };
-    if (polling?.path !== undefined) return { state: 'accepted', handle };
-    throw new UpstreamError('unknown', 'The upstream returned no address of its own to poll.');
+    // Without an address to poll, polls find no run: it was accepted, so another submit would be another run.
+    return { state: 'accepted', handle: client.isOwn(url) && isSafeString(url) ? { ...handle, url } : handle };
   }
 
   function submitSynchronously(
@@ -141,7 +141,7 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     const request = polling as Poll;
     const { output, result } = request;
     const variables = getRunVariables(stored);
-    const url = storedUrl ?? client.buildUrl(request, variables);
+    const url = storedUrl ?? (request.path === undefined ? undefined : client.buildUrl(request, variables));
     if (!client.isOwn(url)) throw unreadableHandleError(url);
     const response = await client.query(request, url, variables);
     const progress = toProgress(response, readState(response, request));
