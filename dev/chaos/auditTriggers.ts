@@ -82,11 +82,11 @@ export const AUDIT_TRIGGERS_SQL = `
   END $$;
   CREATE TRIGGER chaos_log_email AFTER INSERT OR UPDATE ON emails FOR EACH ROW EXECUTE FUNCTION chaos.log_email();
 
-  CREATE TABLE chaos.wrong_windows (account bigint NOT NULL, detail text NOT NULL);
+  CREATE TABLE chaos.wrong_windows (account bigint NOT NULL, invariant text NOT NULL, detail text NOT NULL);
   CREATE FUNCTION chaos.check_window() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO chaos.wrong_windows
-    SELECT l.account_id,
+    SELECT l.account_id, 'windows-match-at-every-commit',
            format('limit %s, %s since %s: used %s; its generations after number %s cost %s', l.number, l.period,
                   coalesce(l.window_start::text, 'the start'), l.used, l.generation_count_at_window_start, paid.credits)
       FROM spending_limits l
@@ -101,4 +101,14 @@ export const AUDIT_TRIGGERS_SQL = `
   -- At the commit, which still holds the lock of the account.
   CREATE CONSTRAINT TRIGGER chaos_check_window AFTER INSERT OR UPDATE ON spending_limits DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION chaos.check_window();
+  CREATE FUNCTION chaos.record_excess() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO chaos.wrong_windows VALUES (NEW.account_id, 'charges-keep-limits',
+      format('limit %s of %s credits, %s: a charge raised its use from %s to %s', NEW.number, NEW.credits, NEW.period, OLD.used, NEW.used));
+    RETURN NULL;
+  END $$;
+  -- By a charge, and not by a change of the limit.
+  CREATE TRIGGER chaos_record_excess AFTER UPDATE ON spending_limits FOR EACH ROW
+    WHEN (NEW.used > OLD.used AND NEW.used > NEW.credits AND NEW.credits = OLD.credits AND NEW.period = OLD.period)
+    EXECUTE FUNCTION chaos.record_excess();
 `;

@@ -14,7 +14,7 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
         replace: '',
       },
     ],
-    foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
+    foundBy: ['spending-limits-match-generations', 'charges-keep-limits'],
   },
   {
     name: 'the limit of an application is not checked',
@@ -25,12 +25,12 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
         replace: '',
       },
     ],
-    foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
+    foundBy: ['spending-limits-match-generations', 'charges-keep-limits'],
   },
   {
     name: 'the limit of a member is not checked',
     changes: [{ file: DECIDE, find: 'OR l.member_number = r.member_number', replace: '' }],
-    foundBy: ['spending-limits-are-kept'],
+    foundBy: ['charges-keep-limits'],
   },
   {
     name: "a removed member's session still creates",
