@@ -65,18 +65,16 @@ export const AUDIT_TRIGGERS_SQL = `
   END $$;
   CREATE TRIGGER chaos_log_input AFTER INSERT ON generation_inputs FOR EACH ROW EXECUTE FUNCTION chaos.log_input();
 
-  -- The age is that of a failed message at the end of its last lease, by the clock of the service.
-  CREATE TABLE chaos.emails (email uuid PRIMARY KEY, account bigint NOT NULL, kind text NOT NULL, age interval,
-                             recipient text);
+  -- A message is created by the clock of the service, and fails by that of Postgres, which no fault moves.
+  CREATE TABLE chaos.emails (email uuid PRIMARY KEY, account bigint NOT NULL, kind text NOT NULL, recipient text,
+                             created_at timestamptz NOT NULL, failed_at timestamptz);
   CREATE FUNCTION chaos.log_email() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN
-      INSERT INTO chaos.emails (email, account, kind, recipient)
-      VALUES (NEW.uuid, NEW.account_id, NEW.kind, NEW.params ->> 'recipient_email');
+      INSERT INTO chaos.emails (email, account, kind, recipient, created_at)
+      VALUES (NEW.uuid, NEW.account_id, NEW.kind, NEW.params ->> 'recipient_email', NEW.created_at);
     ELSIF NEW.status = 'failed' THEN
-      UPDATE chaos.emails
-         SET age = (SELECT run_at FROM tasks WHERE kind = 'email.send' AND key = cast(NEW.id AS text)) - NEW.created_at
-       WHERE email = NEW.uuid;
+      UPDATE chaos.emails SET failed_at = clock_timestamp() WHERE email = NEW.uuid;
     END IF;
     RETURN NULL;
   END $$;

@@ -1,4 +1,6 @@
 import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/spec/durations.ts';
+import type { ChaosEnvironment } from './environment.ts';
 import type { AcceptedMail } from './mailReceiver.ts';
 
 const STATEMENTS = {
@@ -9,8 +11,8 @@ const STATEMENTS = {
     'Every accepted message was recorded, and goes to the address of its account, or to that of the member whom it is about.',
 } as const;
 
-/** Tolerance for the clocks of processes when a message is given up. */
-const GIVEN_UP_AFTER = `interval '3 days' - interval '5 minutes'`;
+/** Age at which a message is given up, less a tolerance for the clocks of processes. */
+const GIVEN_UP_AFTER_MS = 3 * DAY_MS - 5 * MINUTE_MS;
 
 interface MailRow {
   uuid: string;
@@ -20,14 +22,18 @@ interface MailRow {
   is_erased: boolean;
   /** Null: the service deleted the message, because it is not wanted any more. */
   status: string | null;
-  is_given_up: boolean;
+  created_at: Date;
+  failed_at: Date | null;
 }
 
 /** Compares recorded messages with those that the mail server accepted, when all work has settled. */
-export async function compareMails(accepted: readonly AcceptedMail[], client: Queryable): Promise<Violation[]> {
+export async function compareMails(
+  { mailReceiver: { accepted }, now: toServiceTime }: Pick<ChaosEnvironment, 'mailReceiver' | 'now'>,
+  client: Queryable,
+): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT m.email AS uuid, a.id::text AS account_id, m.kind, coalesce(m.recipient, a.email) AS email, a.erased_at IS NOT NULL AS is_erased, e.status,
-            coalesce(m.age >= ${GIVEN_UP_AFTER}, false) AS is_given_up
+            m.created_at, m.failed_at
        FROM chaos.emails m JOIN accounts a ON a.id = m.account LEFT JOIN emails e ON e.uuid = m.email`,
   );
   const recorded = new Map((rows as MailRow[]).map((row) => [row.uuid, row]));
@@ -42,10 +48,11 @@ export async function compareMails(accepted: readonly AcceptedMail[], client: Qu
       subject: `message ${uuid} ${row?.kind ?? ''}`,
       detail,
     });
+  const isGivenUp = ({ created_at: createdAt, failed_at: failedAt }: MailRow) =>
+    failedAt !== null && toServiceTime(failedAt.getTime()).getTime() - createdAt.getTime() >= GIVEN_UP_AFTER_MS;
   for (const row of recorded.values()) {
-    const isLost =
-      row.status === 'sent' ? !byUuid.has(row.uuid) : row.status === 'failed' ? !row.is_given_up : row.status !== null;
-    if (isLost)
+    const { status } = row;
+    if (status === 'sent' ? !byUuid.has(row.uuid) : status === 'failed' ? !isGivenUp(row) : status !== null)
       report(
         'mail-is-sent',
         row,

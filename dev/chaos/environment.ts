@@ -61,8 +61,8 @@ export interface ChaosEnvironment {
   /** True during a rush, when all clients act on many accounts at once. */
   isRush: boolean;
   clocks: ClockWatch;
-  /** Current time of the service. */
-  now(): Date;
+  /** Time of the service at a time of `Date.now`; default: now. */
+  now(at?: number): Date;
   /** Time that `advanceTime` has added, in milliseconds. */
   advancedMs(): number;
   /** Enqueues scheduled jobs this many times at once; only one of them if it is named. */
@@ -143,6 +143,7 @@ export async function startChaosEnvironment({
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
     closers.add(() => stripe.stop());
     let advancedMs = 0;
+    const advances: { at: number; milliseconds: number }[] = [];
     sendRandomCallbacks(upstream, random.fork('callbacks'), () => new Date(Date.now() + advancedMs));
     const receiver = await new WebhookReceiver(random.fork('webhooks'), () => advancedMs).start();
     closers.add(() => receiver.close());
@@ -230,13 +231,17 @@ export async function startChaosEnvironment({
       unexpectedExits,
       isRush: false,
       clocks: new ClockWatch(),
-      now: () => new Date(Date.now() + advancedMs),
+      now: (at = Date.now()) => {
+        const passed = advances.filter((advance) => advance.at <= at);
+        return new Date(passed.reduce((time, { milliseconds }) => time + milliseconds, at));
+      },
       advancedMs: () => advancedMs,
       enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
       runAdmin: (args) => environment.runAdmin(databaseUrl, args, advancedMs),
       emptyRedis: () => emptyRedis(redis.url),
       advanceTime: (milliseconds) => {
         advancedMs += milliseconds;
+        advances.push({ at: Date.now(), milliseconds });
         chaosEnvironment.clocks.disturb();
         const moved = [...processes.values()].map((managedProcess) => managedProcess.setClock(advancedMs));
         void chaosEnvironment.clocks.correct(Promise.all(moved));

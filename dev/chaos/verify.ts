@@ -44,7 +44,7 @@ export async function checkEverything(
       ...(await compareChargesAfterDeletions(clients.store, environment.stripe.store, client)),
       ...(await findWrongWindows(client)),
       ...(await findUnmoderated(environment.moderation, client)),
-      ...(await compareMails(environment.mailReceiver.accepted, client)),
+      ...(await compareMails(environment, client)),
       ...drainedViolations,
       ...findSlowRequests(clients.store.requests, faults, environment.addresses, stalls, speed),
       ...environment.unexpectedExits.map((detail) => ({
