@@ -14,7 +14,7 @@ describe('sign-in methods of an account', () => {
   let github: Awaited<ReturnType<typeof startFakeGitHub>>;
   before(async () => {
     [google, github] = await Promise.all([startFakeGoogle(), startFakeGitHub()]);
-    const env = { DATABASE_TIMEOUT_MS: '5000', STAFF_EMAILS: STAFF_EMAIL, ...google.env, ...github.env };
+    const env = { STAFF_EMAILS: STAFF_EMAIL, ...google.env, ...github.env };
     service = await startTestService({ workers: 0, env });
     await google.serve(service.baseUrl);
   });

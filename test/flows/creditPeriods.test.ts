@@ -103,7 +103,7 @@ describe('credit period renewals', () => {
 
   it('renew each due month once and in order, for every balance and any length of outage', async () => {
     const samples = fc.sample(sample, { numRuns: 400, seed: 20_261_121 });
-    for (const account of samples) await insert(service, account);
+    await insertAll(service, samples);
     const at = new Date();
     // Two workers start at the same time and renew the same periods.
     await Promise.all([service.startWorker(), service.startWorker()]);
@@ -149,7 +149,10 @@ describe('credit period renewals', () => {
     const credits = { planCredits: 5, topupCredits: 0, granted: 200 };
     const account: Sample = { plan: 'lite', status: 'active', startedAt, index: 0, paidMonths: 12, ...credits };
     const before = await service.sql('SELECT id FROM accounts');
-    for (let index = 0; index < 3; index += 1) await insert(service, account);
+    await insertAll(
+      service,
+      Array.from({ length: 3 }, () => account),
+    );
     const [first, ...others] = await service.sql('SELECT id FROM accounts WHERE id <> ALL($1) ORDER BY id', [
       before.map(({ id }) => id as number),
     ]);
@@ -182,7 +185,10 @@ describe('a run that renews credit periods', () => {
     const credits = { planCredits: 5, topupCredits: 0, granted: 200 };
     const startedAt = new Date(Date.now() - 40 * DAY_MS);
     const account: Sample = { plan: 'lite', status: 'active', startedAt, index: 0, paidMonths: 12, ...credits };
-    for (let index = 0; index < 250; index += 1) await insert(service, account);
+    await insertAll(
+      service,
+      Array.from({ length: 250 }, () => account),
+    );
   });
   after(() => service.stop());
 
@@ -223,6 +229,12 @@ async function countDue(service: TestService, at: Date): Promise<number> {
   return row.due;
 }
 
+async function insertAll(service: TestService, accounts: readonly Sample[]): Promise<void> {
+  for (const account of accounts) await insert(service, account);
+  await service.sql(INSERT_OWNERS);
+  await service.sql(REWRITE_PLAN_HISTORY);
+}
+
 async function insert(service: TestService, account: Sample): Promise<void> {
   const { plan, status, startedAt, index, planCredits, topupCredits, granted, paidMonths } = account;
   const [row] = await service.sql(
@@ -254,8 +266,6 @@ async function insert(service: TestService, account: Sample): Promise<void> {
     'UPDATE accounts SET subscription_id = (SELECT id FROM subscriptions WHERE account_id = $1) WHERE id = $1',
     [row.id],
   );
-  await service.sql(INSERT_OWNERS);
-  await service.sql(REWRITE_PLAN_HISTORY);
   if (planCredits + topupCredits === 0) return;
   await service.sql(
     `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)

@@ -87,7 +87,7 @@ describe('a prepared statement', () => {
 describe('a prepared statement that Postgres ends because of a deadlock', () => {
   let service: TestService;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '10000' } });
+    service = await startTestService({ workers: 0 });
   });
   after(() => service.stop());
 

@@ -55,7 +55,14 @@ export class OpenApiValidator {
       pattern: toPathPattern(path),
       operations,
     }));
-    this.#ajv = new Ajv2020({ strict: false, allErrors: true });
+    // Each process compiles most schemas, and uses each a few times. The document is checked by a test of its own.
+    this.#ajv = new Ajv2020({
+      strict: false,
+      allErrors: true,
+      meta: false,
+      validateSchema: false,
+      code: { optimize: false },
+    });
     const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
     this.#ajv.addFormat('date-time', DATE_TIME);
     this.#ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/);

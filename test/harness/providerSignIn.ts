@@ -95,9 +95,7 @@ export async function startProviderSignIn(env: Record<string, string> = {}): Pro
   const [google, apple, github] = await Promise.all([startFakeGoogle(), startFakeApple(), startFakeGitHub()]);
   const service = await startTestService({
     workers: 0,
-    // Twelve concurrent sign-ins of one person wait for each other on a busy machine.
     env: {
-      DATABASE_TIMEOUT_MS: '5000',
       SIGN_IN_TIMEOUT_MS: '20000',
       ...google.env,
       ...apple.env,

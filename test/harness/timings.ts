@@ -9,7 +9,7 @@ const TIMINGS_FILE = 'test/timings.json';
 type Timings = Record<string, number>;
 
 /** Files that take longer mostly wait for a time limit, and use little of a processor. */
-const LONG_FILE_SECONDS = 30;
+const LONG_FILE_SECONDS = 60;
 
 /**
  * Sorts files so that the processes are balanced: the longest first, and after each long one its share of the shorter

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { crc32, deflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import sharp, { type SharpOptions } from 'sharp';
@@ -12,7 +10,6 @@ import { captureError } from '../harness/expectRejection.ts';
 import { describeImage, makeImage } from '../harness/inputImages.ts';
 import { MP4 } from '../fakes/misbehave.ts';
 
-const run = promisify(execFile);
 const PIXELS_DETAIL = 'The image has more than 50 megapixels, or a side of more than 30,000 pixels. Make it smaller.';
 const CANNOT_BE_DECODED = 'The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.';
 
@@ -33,18 +30,6 @@ function buildChunk(type: string, data: Buffer): Buffer {
   length.writeUInt32BE(data.length);
   checksum.writeUInt32BE(crc32(content));
   return Buffer.concat([length, content, checksum]);
-}
-
-/** A picture of one color, written without holding it. */
-const draw = (width: number, height: number) =>
-  sharp({ create: { width, height, channels: 3, background: 'teal' }, limitInputPixels: false });
-
-/** Finds the process that decodes images for this one. */
-async function readDecoderPeakKb(): Promise<number> {
-  const { stdout } = await run('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)]);
-  const line = stdout.split('\n').find((text) => text.includes('thumbnailProcess')) ?? '';
-  const status = await readFile(`/proc/${Number.parseInt(line, 10)}/status`, 'utf8').catch(() => '');
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
 }
 
 describe('decoding an input image', () => {
@@ -96,15 +81,6 @@ describe('decoding an input image', () => {
       expect((await sharp((await decode(source)).content).metadata()).chromaSubsampling).to.equal(subsampling);
     });
   }
-
-  it('decodes an image of the largest size after others, which have left little address space', async () => {
-    stopThumbnailProcess();
-    await decode(await draw(3_500, 3_500).jpeg().toBuffer());
-    const background = { r: 1, g: 2, b: 3, alpha: 0.5 };
-    const picture = sharp({ create: { width: 2_890, height: 2_890, channels: 4, background } });
-    const webp = await picture.webp({ lossless: true }).toBuffer();
-    for (let time = 0; time < 3; time += 1) expect(await decode(webp)).to.include({ width: 2_890 });
-  });
 
   it('removes EXIF, the GPS position, comments and the color profile', async () => {
     const photo = await sharp(await makeImage('jpeg'))
@@ -169,52 +145,6 @@ describe('decoding an input image', () => {
     const create = { width: 30_001, height: 8, channels: 3, background: 'teal' } as const;
     await expectInvalid(await sharp({ create }).png().toBuffer(), PIXELS_DETAIL);
   });
-
-  const TOO_MUCH_MEMORY: [string, () => Promise<Buffer>][] = [
-    ['a WebP of 17 megapixels', () => draw(4_120, 4_120).webp({ effort: 0 }).toBuffer()],
-    [
-      'a WebP of 9 megapixels with transparency',
-      () => draw(3_000, 3_000).ensureAlpha(0.5).webp({ effort: 0 }).toBuffer(),
-    ],
-    [
-      'a progressive JPEG of 49 megapixels with all colors',
-      () => draw(7_000, 7_000).jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer(),
-    ],
-    [
-      'an interlaced PNG of 36 megapixels with 16 bits and transparency',
-      () => draw(6_000, 6_000).ensureAlpha(0.5).toColourspace('rgb16').png({ progressive: true }).toBuffer(),
-    ],
-  ];
-  for (const [name, build] of TOO_MUCH_MEMORY) {
-    it(`rejects ${name}, which exceeds the memory limit, before it is in memory`, async () => {
-      const content = await build();
-      const error = await captureError(decode(content));
-      expect(error).to.be.instanceOf(InvalidImageError);
-      expect(error.message).to.match(/^The image takes too much memory: .* Make it smaller, or save it as/);
-    });
-  }
-
-  const LARGEST: [string, () => Promise<Buffer>][] = [
-    ['a rotated JPEG', () => draw(7_000, 7_000).jpeg().withMetadata({ orientation: 6 }).toBuffer()],
-    ['a progressive JPEG', () => draw(7_000, 7_000).jpeg({ progressive: true }).toBuffer()],
-    ['a WebP', () => draw(4_096, 4_096).webp({ effort: 0 }).toBuffer()],
-    ['a WebP with transparency', () => draw(2_896, 2_896).ensureAlpha(0.5).webp({ effort: 0 }).toBuffer()],
-    ['an interlaced PNG', () => draw(7_000, 7_000).png({ progressive: true }).toBuffer()],
-    ['a PNG of long lines', () => draw(30_000, 1_666).ensureAlpha(0.5).toColourspace('rgb16').png().toBuffer()],
-  ];
-  for (const [name, build] of LARGEST) {
-    it(`decodes the largest accepted image within 300 MB: ${name}`, async function () {
-      if (process.platform !== 'linux') this.skip();
-      stopThumbnailProcess();
-      const state = { isDone: false };
-      let peakKb = 0;
-      const decoding = decode(await build()).finally(() => (state.isDone = true));
-      while (!state.isDone) peakKb = Math.max(peakKb, await readDecoderPeakKb());
-      const image = await decoding;
-      expect(image.width * image.height).to.be.above(8_000_000);
-      expect(peakKb).to.be.within(50_000, 300_000);
-    });
-  }
 
   it('rejects an image that is larger than the limit once it is encoded again', async () => {
     const source = join(folder, 'large');

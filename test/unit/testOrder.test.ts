@@ -4,12 +4,12 @@ import { sortForParallelRun } from '../harness/timings.ts';
 describe('the order of the test files', () => {
   it('spreads the long files over the run, longest first, each with its share of the others', () => {
     const timings = {
-      'flows/a': 60,
-      'flows/b': 40,
-      'unit/c': 20,
-      'unit/d': 25,
-      'unit/f': 5,
-      'unit/g': 1,
+      'flows/a': 120,
+      'flows/b': 80,
+      'unit/c': 40,
+      'unit/d': 50,
+      'unit/f': 10,
+      'unit/g': 2,
     };
     const files = ['g', 'c', 'new', 'b', 'a', 'd', 'f'].map(
       (name) => `test/${name < 'c' ? 'flows' : 'unit'}/${name}.test.ts`,
