@@ -53,8 +53,9 @@ describe('the functions of credit periods', () => {
       const { id } = await createSubscription(await database.account());
       for (const [plan, row] of plans) await addPlan(id, plan, row);
       await addPlan((await createSubscription(await database.account()))['id'], 'studio');
-      const [row] = await database.call(MONTH_PLAN, [id, START, month]);
-      return row?.['slug'] ?? null;
+      const rows = await database.call(MONTH_PLAN, [id, START, month]);
+      expect(rows).to.have.length.at.most(1);
+      return rows[0]?.['slug'] ?? null;
     };
     /** Start of the month 1, and of the one after it. */
     const [FIRST, SECOND] = [date('2036-02-29'), date('2036-03-31')];
@@ -161,6 +162,21 @@ describe('the functions of credit periods', () => {
         [
           ['studio', { returned_at: inside }],
           ['lite', { applies_from: FIRST, returned_at: inside }],
+        ],
+        'lite',
+      ],
+      [
+        'is the latest one, also if its payment was returned at its end',
+        1,
+        [['studio'], ['lite', { applies_from: FIRST, returned_at: SECOND }]],
+        'lite',
+      ],
+      [
+        'is not a returned upgrade if all payments were returned',
+        1,
+        [
+          ['lite', { returned_at: inside }],
+          ['pro', { applies_from: inside, returned_at: inside }],
         ],
         'lite',
       ],
@@ -286,6 +302,19 @@ describe('the functions of credit periods', () => {
         [8, 'grant', 1_100],
       ]);
       expect(await numbers({ period_granted: 0 })).to.deep.equal([7, [6, 'expiry', -300], [7, 'grant', 1_100]]);
+    });
+
+    it('grants the plan of the month that begins', async () => {
+      const { account } = await createAccount();
+      const [{ subscription_id: id }] = (await database.query('SELECT subscription_id FROM accounts WHERE id = $1', [
+        account,
+      ])) as [Row];
+      await database.query('DELETE FROM subscription_plans WHERE subscription_id = $1', [id]);
+      await addPlan(id, 'lite', { applies_until: END });
+      await addPlan(id, 'starter', { applies_from: END, applies_until: date('2036-04-30') });
+      await addPlan(id, 'studio', { applies_from: date('2036-04-30') });
+      await renew([account]);
+      expect(await database.readAccount(account, 'period_granted')).to.deep.equal({ period_granted: 400 });
     });
 
     it('is due at the end of the period, of an account with a plan that is paid for longer', async () => {
