@@ -11,6 +11,10 @@ export interface Explanation {
 const DECIDE = 'shared/domain/generations/decideCreates.sql';
 const CHARGE = 'shared/domain/generations/chargeGenerations.sql';
 
+const FAIL = 'shared/domain/generations/execution/failGenerations.sql';
+const COMPLETE = 'shared/domain/generations/execution/completeGenerations.sql';
+const CANCEL = 'shared/domain/generations/execution/cancelGeneration.sql';
+
 const EXISTENCE = 'Only the existence of the row counts, which is tested with IS NULL.';
 const SHORTCUT = 'Skips a lookup that finds nothing then.';
 const PLANNER = 'Repeats the ids of the accounts for the planner; the comparison beside it decides.';
@@ -66,5 +70,35 @@ export const EXPLAINED: readonly Explanation[] = [
     line: 'RETURN ARRAY (SELECT a.id FROM accounts a WHERE a.id = ANY (p_accounts) ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED);',
     changes: ['ORDER BY a.id → nothing'],
     reason: 'A lock that does not wait cannot take part in a deadlock.',
+  },
+  {
+    file: FAIL,
+    line: 'WHERE a.id = ANY (v_accounts) AND a.id = sums.account_id',
+    changes: ['a.id = ANY (v_accounts) → true'],
+    reason: PLANNER,
+  },
+  {
+    file: COMPLETE,
+    line: 'WHERE a.id = ANY (v_accounts) AND a.id = counts.account_id',
+    changes: ['a.id = ANY (v_accounts) → true'],
+    reason: PLANNER,
+  },
+  {
+    file: CANCEL,
+    line: `WHERE g.uuid = p_uuid AND g.account_id = p_account AND g.status = 'queued'`,
+    changes: ['g.account_id = p_account → true'],
+    reason: 'The statements that end the generation or record the request compare the account, too.',
+  },
+  {
+    file: CANCEL,
+    line: 'ARRAY [p_account], ARRAY [p_uuid], p_now, p_files_at, p_canceled, true) f;',
+    changes: ['true → false'],
+    reason: 'The function has locked the account already, so that there is nothing to wait for.',
+  },
+  {
+    file: CANCEL,
+    line: 'WHERE g.uuid = p_uuid AND g.account_id = p_account',
+    changes: ['g.account_id = p_account → true'],
+    reason: 'The generation with this uuid has been read and locked as one of the account.',
   },
 ];

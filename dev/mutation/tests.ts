@@ -3,12 +3,12 @@
  * that run the service in their own process: a program that they start has no mutants of TypeScript.
  */
 const TESTS: readonly (readonly [path: RegExp, names: string])[] = [
-  [
-    /monthPlan|monthStart|renewCreditPeriods|lowCreditsThreshold|credits\/(?:periods|renewDuePeriods)/,
-    'unit/creditFunctions',
-  ],
+  [/monthPlan|monthStart|renewCreditPeriods|credits\/(?:periods|renewDuePeriods)/, 'unit/creditFunctions'],
   [/recordAndClaim/, 'unit/recordAndClaim unit/claimDeliveries'],
-  [/spendingWindow|chargeGenerations|decideCreates|lockAccounts/, 'unit/decideCreates unit/chargeGenerations'],
+  [
+    /spendingWindow|lowCreditsThreshold|chargeGenerations|decideCreates|lockAccounts/,
+    'unit/decideCreates unit/chargeGenerations',
+  ],
   [/failGenerations|completeGenerations|cancelGeneration/, 'unit/endGenerations'],
   [
     /credits\/ledger/,
@@ -19,6 +19,7 @@ const TESTS: readonly (readonly [path: RegExp, names: string])[] = [
     /autoTopup/,
     'flows/autoTopupInvoices contract/topups resilience/autoTopupNeed resilience/autoTopupTriggers resilience/autoTopupOutcomes',
   ],
+  [/topupAmounts/, 'unit/topupAmounts unit/topupCredits'],
   [
     /topup/i,
     'unit/topupAmounts unit/topupCredits contract/topups flows/topupReversals flows/topupRefunds flows/topupRemainders flows/topupInvoices flows/paymentOrder',

@@ -428,6 +428,21 @@ describe('the functions that end generations', () => {
         expect(await read(queued, 'cancel_requested_at')).to.deep.equal({ cancel_requested_at: null });
     });
 
+    it('goes by the state of the generation that is named', async () => {
+      const account = await createAccount();
+      await createGeneration(account, { number: 6 });
+      const submitted = await createGeneration(account, { number: 7, ...UPSTREAM });
+      expect(await cancel(submitted, account)).to.deep.equal([{ ...REQUESTED, upstream: 'fal' }]);
+    });
+
+    it('of a generation that has ended changes nothing', async () => {
+      const account = await createAccount();
+      const ended = { status: 'succeeded', completed_at: NOW, output_path: 'a/image.png' };
+      const uuid = await createGeneration(account, { ...UPSTREAM, ...ended });
+      expect(await cancel(uuid, account)).to.deep.equal([]);
+      expect(await read(uuid, 'cancel_requested_at')).to.deep.equal({ cancel_requested_at: null });
+    });
+
     it('of a deleted generation ends it only if it was requested before', async () => {
       const account = await createAccount();
       const deleted = await createGeneration(account, { number: 7, deleted_at: NOW });
