@@ -15,9 +15,13 @@ const FAIL = 'shared/domain/generations/execution/failGenerations.sql';
 const COMPLETE = 'shared/domain/generations/execution/completeGenerations.sql';
 const CANCEL = 'shared/domain/generations/execution/cancelGeneration.sql';
 
+const WEBHOOKS = 'shared/domain/webhooks/recordAndClaim.sql';
+
 const EXISTENCE = 'Only the existence of the row counts, which is tested with IS NULL.';
 const SHORTCUT = 'Skips a lookup that finds nothing then.';
 const PLANNER = 'Repeats the ids of the accounts for the planner; the comparison beside it decides.';
+const INDEX = 'Names the partial index. A constraint says the same of deliveries that are leased or wait.';
+const ORDER = 'The index has this order already; the clause keeps the planner from reading another one.';
 
 /** Mutants that behave as the original does, or differ only in speed. The runner counts them as explained. */
 export const EXPLAINED: readonly Explanation[] = [
@@ -100,5 +104,89 @@ export const EXPLAINED: readonly Explanation[] = [
     line: 'WHERE g.uuid = p_uuid AND g.account_id = p_account',
     changes: ['g.account_id = p_account → true'],
     reason: 'The generation with this uuid has been read and locked as one of the account.',
+  },
+  {
+    file: WEBHOOKS,
+    line: 'WHERE d.id = ANY (p_ids) AND d.id = o.id AND d.leased_until = o.leased_until AND d.leased_by = p_leased_by',
+    changes: ['d.id = ANY (p_ids) → true'],
+    reason: PLANNER,
+  },
+  {
+    file: WEBHOOKS,
+    line: 'WHERE d.id = ANY (p_ids) AND d.id = o.id AND d.leased_until = o.leased_until AND d.leased_by = p_leased_by',
+    changes: ['d.id = o.id → true'],
+    reason: 'Two leases of a process differ in leased_until.',
+  },
+  {
+    file: WEBHOOKS,
+    line: 'AND o.attempt IS NULL',
+    changes: ['o.attempt IS NULL → true'],
+    reason: 'A statement updates a row once: those with an attempt have been updated before.',
+  },
+  {
+    file: WEBHOOKS,
+    line: 'WHERE e.id = ANY (p_endpoints) AND e.id = result.endpoint_id',
+    changes: ['e.id = ANY (p_endpoints) → true'],
+    reason: PLANNER,
+  },
+  {
+    file: WEBHOOKS,
+    line: `WHERE endpoint_id = e.id AND status = 'pending' AND leased_until > p_now`,
+    changes: [`status = 'pending' → true`],
+    reason: INDEX,
+  },
+  {
+    file: WEBHOOKS,
+    line: 'ORDER BY leased_until LIMIT p_ahead * p_concurrency) leased) flight,',
+    changes: ['ORDER BY leased_until → nothing'],
+    reason: ORDER,
+  },
+  {
+    file: WEBHOOKS,
+    line: `WHERE endpoint_id = endpoint.id AND status = 'pending' AND leased_until <= p_now`,
+    changes: [`status = 'pending' → true`],
+    reason: INDEX,
+  },
+  {
+    file: WEBHOOKS,
+    line: `WHERE endpoint_id = endpoint.id AND status = 'pending' AND leased_until IS NULL`,
+    changes: [`status = 'pending' → true`],
+    reason: INDEX,
+  },
+  {
+    file: WEBHOOKS,
+    line: 'ORDER BY leased_until LIMIT p_ahead * p_concurrency)',
+    changes: ['ORDER BY leased_until → nothing'],
+    reason: ORDER,
+  },
+  {
+    file: WEBHOOKS,
+    line: 'ORDER BY leased_until, next_attempt_at, id LIMIT p_ahead * p_concurrency)) available',
+    changes: ['ORDER BY leased_until, next_attempt_at, id → nothing'],
+    reason: ORDER,
+  },
+  {
+    file: WEBHOOKS,
+    line: `WHERE endpoint_id = due.id AND status = 'pending' AND leased_until > p_now`,
+    changes: [`status = 'pending' → true`],
+    reason: INDEX,
+  },
+  {
+    file: WEBHOOKS,
+    line: 'ORDER BY leased_until LIMIT 1) AS ends_at,',
+    changes: ['ORDER BY leased_until → nothing'],
+    reason: ORDER,
+  },
+  {
+    file: WEBHOOKS,
+    line: `WHERE endpoint_id = due.id AND status = 'pending' AND leased_until IS NULL`,
+    changes: [`status = 'pending' → true`],
+    reason: INDEX,
+  },
+  {
+    file: WEBHOOKS,
+    line: 'ORDER BY leased_until, next_attempt_at LIMIT 1) AS due_at) first',
+    changes: ['ORDER BY leased_until, next_attempt_at → nothing'],
+    reason: ORDER,
   },
 ];

@@ -118,6 +118,21 @@ describe('the function that claims webhook deliveries', () => {
       expect(claimed(await run())).to.have.members([old, ended, older]);
     });
 
+    it('the one whose lease ended first, if one may be leased', async () => {
+      const endpoint = await createEndpoint({ concurrency: 1 });
+      await createDelivery(endpoint, { ...OTHER_LEASE, leased_until: at(-1) });
+      const older = await createDelivery(endpoint, { ...OTHER_LEASE, leased_until: at(-2) });
+      expect(claimed(await run())).to.deep.equal([older]);
+    });
+
+    it('none of an endpoint that is not due', async () => {
+      const other = await createEndpoint({ next_delivery_at: at(1) });
+      await createDelivery(other, { ...OTHER_LEASE, leased_until: at(-1) });
+      await createDelivery(other);
+      await createEndpoint();
+      expect(claimed(await run())).to.deep.equal([]);
+    });
+
     for (const [title, row, deliveries, expected] of [
       ['as many as may be in flight', {}, [[5, {}]], [2, 2]],
       [
@@ -285,6 +300,17 @@ describe('the function that claims webhook deliveries', () => {
           [1, { next_attempt_at: NOW }],
         ]),
       ).to.deep.equal([OTHER_LEASE.leased_until, 2]);
+    });
+
+    it('when the first lease of a running process ends', async () => {
+      for (const leased_until of [at(-1), NOW]) {
+        const ended = { ...OTHER_LEASE, leased_until };
+        const leases: [number, Row][] = [
+          [2, OTHER_LEASE],
+          [1, ended],
+        ];
+        expect(await runAndReadNext(leases)).to.deep.equal([OTHER_LEASE.leased_until, 2]);
+      }
     });
 
     it('by its own deliveries', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createDeliveryFixture, QUICK_MS } from '../harness/deliveryFixture.ts';
+import { createDeliveryFixture, type Outcome, QUICK_MS } from '../harness/deliveryFixture.ts';
 import { after as at, NOW, type Row } from '../harness/functionDatabase.ts';
 
 describe('the function that records and claims webhook deliveries', () => {
@@ -161,6 +161,25 @@ describe('the function that records and claims webhook deliveries', () => {
       expect(await fail({}, true)).to.deep.equal({ failing_since: null, concurrency: 4 });
     });
 
+    it('gets the result of its own attempts', async () => {
+      const endpoints = [await createEndpoint(), await createEndpoint(), await createEndpoint()];
+      const outcomes: Outcome[] = [];
+      for (const [index, endpoint] of endpoints.entries()) {
+        await createDelivery(endpoint, OTHER_LEASE);
+        const id = await createDelivery(endpoint, OWN_LEASE);
+        outcomes.push(index === 1 ? failed(id, endpoint) : succeeded(id, endpoint));
+      }
+      await run(outcomes);
+      const results = await Promise.all(
+        endpoints.map((endpoint) => readEndpoint(endpoint, 'failing_since, concurrency')),
+      );
+      expect(results).to.deep.equal([
+        { failing_since: null, concurrency: 4 },
+        { failing_since: NOW, concurrency: 2 },
+        { failing_since: null, concurrency: 4 },
+      ]);
+    });
+
     it('that is disabled gets no attempt after an outcome', async () => {
       const endpoint = await createEndpoint({ disabled_at: NOW, disabled_reason: 'owner', next_delivery_at: null });
       const [id] = (await createDeliveries(endpoint, 2, OWN_LEASE)) as [number, number];
@@ -178,11 +197,11 @@ describe('the function that records and claims webhook deliveries', () => {
     });
 
     it('is due from its time on, the earliest first, and failing ones by a limit of their own', async () => {
-      const first = await create({ next_delivery_at: at(-1) });
       const second = await create({});
+      const first = await create({ next_delivery_at: at(-1) });
       const later = await create({ next_delivery_at: at(1) });
-      const failing = await create({ failing_since: NOW, next_delivery_at: at(-1) });
       const failingToo = await create({ failing_since: NOW });
+      const failing = await create({ failing_since: NOW, next_delivery_at: at(-1) });
       expect(claimed(await run([], { healthy: 1, failing: 1 }))).to.have.members([first, failing]);
       expect(claimed(await run([], { healthy: 0, failing: 0 }))).to.deep.equal([]);
       expect(claimed(await run([], { failing: 0 }))).to.deep.equal([second]);
