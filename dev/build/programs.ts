@@ -13,7 +13,7 @@ export const PROGRAMS = {
 };
 
 const ROOT = join(import.meta.dirname, '../..');
-const SQL_FILES = readdirSync(join(ROOT, 'shared/domain'), { recursive: true, encoding: 'utf8' })
+export const SQL_FILES = readdirSync(join(ROOT, 'shared/domain'), { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.sql'))
   .map((path) => `shared/domain/${path}`);
 

@@ -2,7 +2,7 @@ import * as databases from '../../dev/local/environment/databases.ts';
 import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
 import { runBundled } from './builtPrograms.ts';
 
-const TEMPLATE_DATABASE = 'genmeter_template';
+export const TEMPLATE_DATABASE = 'genmeter_template';
 
 /**
  * Migrates a template database with the release step, as a deployment would. Every test file uses a copy of it. Its

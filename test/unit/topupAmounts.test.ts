@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   computePaidTopup,
   computeReversedNetCents,
+  getTotalCents,
   isPaymentOfOrder,
 } from '../../shared/domain/billing/topupAmounts.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../shared/spec/limits.ts';
@@ -47,6 +48,12 @@ describe('the amounts of a paid top-up', () => {
     expect(isPaymentOfOrder(pay(4_000), ORDER)).to.equal(false);
     expect(isPaymentOfOrder(pay(4_500, 0, 500), ORDER)).to.equal(true);
     expect(isPaymentOfOrder(pay(5_000, 950), ORDER)).to.equal(false);
+  });
+
+  it('are those of the order until they are known', () => {
+    const topup = { amount_cents: 5_000, net_cents: null, tax_cents: null } as Topup;
+    expect(getTotalCents(topup)).to.equal(5_000);
+    expect(computeReversedNetCents(topup, 2_500)).to.equal(2_500);
   });
 
   it('are reversed by a refund at most in proportion, and completely by a full refund', () => {

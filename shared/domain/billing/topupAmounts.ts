@@ -30,7 +30,6 @@ export function computePaidTopup({ amountCents, taxCents, discountCents }: Payme
 
 /** Returns the credits for an amount at the rate of an order, whose plan follows from its amount and its credits. */
 function computeNetCredits(netCents: number, { amount_cents: amountCents, credits }: Order): number {
-  if (netCents === amountCents) return credits;
   const plan = getCatalog().plans.find((candidate) => topupCredits(amountCents, candidate) === credits);
   // The plan may have another rate by now.
   return plan === undefined ? Math.floor((credits * netCents) / amountCents) : topupCredits(netCents, plan);

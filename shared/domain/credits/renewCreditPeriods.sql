@@ -42,8 +42,7 @@ BEGIN
            e.type || ':' || due.subscription || ':' || due.month, p_now
       FROM due, LATERAL (VALUES
              (1, 'expiry', -due.plan_credits, due.topup_credits, 'Unspent plan credits of the month'),
-             (1 + cast(due.plan_credits > 0 AS integer), 'rollover', due.carried, due.topup_credits + due.carried,
-              'Rolled over from the month before'),
+             (2, 'rollover', due.carried, due.topup_credits + due.carried, 'Rolled over from the month before'),
              (1 + cast(due.plan_credits > 0 AS integer) + cast(due.carried > 0 AS integer), 'grant', due.granted,
               due.balance, 'Monthly credits: ' || due.plan_name || ' plan')
            ) AS e (position, type, amount, balance_after, description)

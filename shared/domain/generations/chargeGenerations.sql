@@ -124,7 +124,6 @@ BEGIN
       SELECT account_id, 'credits.low', cast(uuid AS text),
              jsonb_build_object('balance', balance, 'threshold', low_threshold), created_at
         FROM charged WHERE turns_low AND (p_sends_email OR webhook_count > 0)
-      ON CONFLICT (account_id, type, subject) DO NOTHING
     )
     SELECT d.uuid, CASE WHEN d.uuid = ANY (v_charged) THEN 'accepted' ELSE d.outcome END,
            d.outcome = 'accepted' AND d.leaves_low AND d.uuid <> ALL (v_charged)

@@ -63,7 +63,7 @@ BEGIN
     RETURNING d.id, d.endpoint_id
   ), result AS (
     SELECT endpoint_id, bool_or(status = 'succeeded') AS has_succeeded,
-           coalesce(bool_and(status = 'succeeded' AND duration_ms <= p_quick_ms), false) AS is_quick
+           bool_and(status = 'succeeded' AND duration_ms <= p_quick_ms) AS is_quick
       FROM (SELECT endpoint_id, status, duration_ms FROM recorded
              UNION ALL SELECT endpoint_id, NULL, NULL FROM released) changed
      GROUP BY endpoint_id

@@ -1,0 +1,44 @@
+/**
+ * The tests that should detect a mutant, by the files that it may be in. The first line that matches counts. Only tests
+ * that run the service in their own process: a program that they start has no mutants of TypeScript.
+ */
+const TESTS: readonly (readonly [path: RegExp, names: string])[] = [
+  [/monthPlan|monthStart|renewCreditPeriods|credits\/(?:periods|renewDuePeriods)/, 'unit/creditFunctions'],
+  [/recordAndClaim/, 'unit/recordAndClaim unit/claimDeliveries'],
+  [
+    /spendingWindow|lowCreditsThreshold|chargeGenerations|decideCreates|lockAccounts/,
+    'unit/decideCreates unit/chargeGenerations',
+  ],
+  [/failGenerations|completeGenerations|cancelGeneration/, 'unit/endGenerations'],
+  [
+    /credits\/ledger/,
+    'flows/usageAndLedger flows/ledgerFilters flows/accountYear flows/emailEvents flows/topupReversals',
+  ],
+  [/credits\//, 'flows/usageAndLedger flows/ledgerFilters flows/integrityCheck'],
+  [
+    /autoTopup/,
+    'flows/autoTopupInvoices contract/topups resilience/autoTopupNeed resilience/autoTopupTriggers resilience/autoTopupOutcomes',
+  ],
+  [/topupAmounts/, 'unit/topupAmounts unit/topupCredits'],
+  [
+    /topup/i,
+    'unit/topupAmounts unit/topupCredits contract/topups flows/topupReversals flows/topupRefunds flows/topupRemainders flows/topupInvoices flows/paymentOrder',
+  ],
+  [
+    /billing\//,
+    'flows/planHistory flows/yearRefunds flows/renewalPauses contract/plansAndCheckout flows/invoices flows/paymentWebhook flows/accountYear flows/paymentOrder resilience/stripeFaults',
+  ],
+  [
+    /generations\//,
+    'contract/createChecks contract/generations contract/estimates contract/generationCancellation contract/idempotencyKey flows/generationInputs flows/spendingLimits contract/generationFilters',
+  ],
+];
+
+/** @returns paths of test files. */
+export function findTests(file: string): string[] {
+  const names = TESTS.find(([path]) => path.test(file))?.[1] ?? '';
+  return names
+    .split(' ')
+    .filter(Boolean)
+    .map((name) => `test/${name}.test.ts`);
+}
