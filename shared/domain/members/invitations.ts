@@ -54,11 +54,19 @@ export async function inviteMember(
     if (await isMemberAddress(transaction, accountId, address))
       throw invalidEmailError(': this person is a member already.');
     await assertMembersLeft(transaction, accountId);
-    const today = Invitation.query(transaction).where({ account_id: accountId });
-    const sent = await today.where('created_at', '>', addMilliseconds(now(), -DAY_MS)).resultSize();
-    if (sent >= INVITATIONS_PER_DAY)
+    const today = await Invitation.query(transaction)
+      .where({ account_id: accountId })
+      .where('created_at', '>', addMilliseconds(now(), -DAY_MS))
+      .select('email', 'sent_count');
+    if (today.length >= INVITATIONS_PER_DAY)
       throw invalidEmailError(
-        `: the account has sent ${sent} invitations within a day, the maximum. Try again tomorrow.`,
+        `: the account has sent ${today.length} invitations within a day, the maximum. Try again tomorrow.`,
+      );
+    const same = today.filter((invitation) => invitation.email === address);
+    const messages = same.reduce((sum, { sent_count: count }) => sum + count, 0);
+    if (messages >= INVITATION_SENDS_MAX)
+      throw invalidEmailError(
+        `: this address has received ${messages} messages within a day, the maximum. Try again tomorrow.`,
       );
     await openInvitations(transaction).where({ account_id: accountId, email: address }).patch({ revoked_at: now() });
     const invitation = await Invitation.query(transaction).insertAndFetch({
@@ -148,7 +156,7 @@ export async function listInvitations(accountId: number, page: number): Promise<
 }
 
 /**
- * Sends an invitation again, with a new expiry. Its former link stops working.
+ * Sends an invitation again, as one of the caller, with a new expiry. Its former link stops working.
  * @throws ServiceError not_found; validation_error after some messages.
  */
 export async function resendInvitation(caller: Caller, uuid: string): Promise<SentInvitation> {
@@ -160,7 +168,8 @@ export async function resendInvitation(caller: Caller, uuid: string): Promise<Se
       const detail = `This invitation was sent ${invitation.sent_count} times, the maximum. Revoke it, and invite again tomorrow.`;
       throw new ServiceError('validation_error', detail);
     }
-    const change = { sent_count: invitation.sent_count + 1, expires_at: getExpiry() };
+    const { number: invitedBy } = requireMember(caller);
+    const change = { sent_count: invitation.sent_count + 1, expires_at: getExpiry(), invited_by: invitedBy };
     const sent = await invitation.$query(transaction).patchAndFetch(change);
     await sendInvitation(transaction, caller, account, sent);
     return { invitation: sent, url: buildInvitationUrl(sent) };

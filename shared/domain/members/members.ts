@@ -1,5 +1,4 @@
 import type { Transaction } from 'objection';
-import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import type { CreditLimit } from '../../presenters/spendingLimit.ts';
@@ -9,13 +8,12 @@ import { type AssignableRole, hasRight, type MemberRole } from '../../spec/roles
 import { Account } from '../../tables/Account.ts';
 import { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
-import { Session } from '../../tables/Session.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { pickOwnerColumns } from '../accounts/people.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { erasePersonWithoutAccount } from '../signIn/erasePerson.ts';
+import { describePerson, endMembership, revokeSentInvitations } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
@@ -85,6 +83,7 @@ export interface MemberChange {
 
 /**
  * Changes the role or the spending limit of a member, effective for its next request and that of its keys and applications.
+ * One who may not invite any more leaves no open invitation.
  * @throws ServiceError not_found; validation_error for the role of the owner, or the caller's own; insufficient_scope or
  *   invalid_api_key if the caller's role or session changed meanwhile.
  */
@@ -110,6 +109,7 @@ export async function changeMember(
           field: 'role',
         });
       await member.$query(transaction).patch({ role });
+      if (!hasRight(role, 'manageMembers')) await revokeSentInvitations(transaction, member, origin);
     }
     const isLimitChanged =
       limit !== undefined && (await setSpendingLimit(transaction, accountId, { memberNumber: number }, limit));
@@ -123,13 +123,9 @@ export async function changeMember(
   });
 }
 
-async function describePerson(transaction: Transaction, { person_id: id }: Member): Promise<string> {
-  return (await Person.query(transaction).findById(id).select('email').throwIfNotFound()).email;
-}
-
 /**
- * Removes a member: its sessions end, and its keys and applications stay with its last role, unless they are revoked. A
- * person who is not a member of any account then is erased.
+ * Removes a member: its sessions and invitations end, and its keys and applications stay with its last role, unless they are
+ * revoked. A person who is not a member of any account then is erased.
  * @param revokesAccess revokes the keys and applications that it made.
  * @throws ServiceError not_found; validation_error for the owner; insufficient_scope or invalid_api_key if the caller's role
  *   or session changed meanwhile.
@@ -158,43 +154,6 @@ export async function leaveAccount(caller: Caller, origin: RequestOrigin): Promi
     const member = await Member.query(transaction).findById([caller.accountId, number]).throwIfNotFound();
     return endMembership(transaction, member, { revokesAccess: false, event: 'member_left', origin });
   });
-}
-
-interface Departure {
-  revokesAccess: boolean;
-  event: 'member_removed' | 'member_left';
-  origin: RequestOrigin;
-}
-
-async function endMembership(
-  transaction: Transaction,
-  member: Member,
-  { revokesAccess, event, origin }: Departure,
-): Promise<RevokedAccess> {
-  const { account_id: accountId, number: memberNumber, role, uuid, person_id: personId } = member;
-  if (role === 'owner')
-    throw new ServiceError(
-      'validation_error',
-      'The owner cannot be removed. Hand the account over to another member first.',
-    );
-  const details: Record<string, string | number> = { member: await describePerson(transaction, member), role };
-  const sessions = await Session.query(transaction)
-    .where({ account_id: accountId, member_number: memberNumber })
-    .delete();
-  const revoked = revokesAccess
-    ? await revokeCredentials(transaction, accountId, { memberNumber })
-    : { keys: 0, grants: 0 };
-  await member.$query(transaction).patch({ removed_at: now() });
-  await erasePersonWithoutAccount(transaction, personId);
-  const ended = { sessions, ...revoked };
-  await recordSecurityEvent(transaction, {
-    accountId,
-    event,
-    origin,
-    details: { ...details, ...ended },
-    subject: { uuid },
-  });
-  return ended;
 }
 
 /**
