@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { accept, addMember, findListed, invite } from '../harness/members.ts';
+import { getAccountId } from '../harness/outbox.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const post = (person: TestCustomer, path: string, body = {}) => person.requestWithSession('POST', path, { body });
@@ -49,6 +51,34 @@ describe('an invitation to an account', () => {
     const { body } = await post(owner, `/api/invitations/${uuid}/resend/`);
     await post(owner, `/api/members/${(await findListed(owner, admin)).uuid}/remove/`);
     expect(await accept(invited, new URL(body.url).pathname)).to.equal(303);
+  });
+
+  it('is not accepted by a session that was ended while the request waited for the account', async () => {
+    const owner = await service.createCustomer(null);
+    const invited = await service.createCustomer(null);
+    const path = await invite(owner, invited, 'viewer');
+    let accepted: Promise<number> | undefined;
+    await whileAccountIsLocked(service, await getAccountId(service, owner), async (holder) => {
+      accepted = accept(invited, path);
+      await waitForLockWaits(service);
+      await holder.query('DELETE FROM sessions WHERE account_id = $1', [await getAccountId(service, invited)]);
+    });
+    expect(await accepted).to.equal(401);
+    const { body } = await owner.requestWithSession('GET', '/api/members/');
+    expect(body.data).to.have.length(1);
+  });
+
+  it('is not accepted while the account is suspended', async () => {
+    const owner = await service.createCustomer(null);
+    const invited = await service.createCustomer(null);
+    const path = await invite(owner, invited, 'viewer');
+    service.fabricated.add('suspensions-are-audited');
+    const suspend = (at: string) =>
+      service.sql(`UPDATE accounts SET suspended_at = ${at} WHERE email = $1`, [owner.email]);
+    await suspend('now()');
+    expect(await accept(invited, path)).to.equal(404);
+    await suspend('NULL');
+    expect(await accept(invited, path)).to.equal(303);
   });
 
   it('is sent to one address five times a day at most, also if it is revoked in between', async () => {
