@@ -19,6 +19,12 @@ const create = (person: TestCustomer) =>
   person.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a lighthouse' } });
 const post = (person: TestCustomer, path: string, body = {}) => person.requestWithSession('POST', path, { body });
 
+const createKeyOnce = (person: TestCustomer) =>
+  person.requestWithSession('POST', '/api/keys/create/', {
+    body: { name: 'ci' },
+    headers: { 'idempotency-key': 'ci-1' },
+  });
+
 const STAFF_EMAIL = 'boss@example.com';
 
 const readMetrics = async (person: TestCustomer) =>
@@ -304,6 +310,15 @@ describe('members of an account', () => {
     expect((await post(owner, `/api/members/${uuid}/hand-over/`)).status).to.equal(204);
     expect(await readMetrics(staff)).to.equal(200);
     expectError(await owner.request('GET', '/api/admin/metrics/'), 'admin_required');
+  });
+
+  it('a member does not get the key of another by repeating the request under its Idempotency-Key', async () => {
+    const owner = await service.createCustomer(null);
+    const developer = await addMember(owner, 'developer');
+    const first = await createKeyOnce(owner);
+    expect(first.status).to.equal(201);
+    expect((await createKeyOnce(owner)).body.key).to.equal(first.body.key);
+    expectError(await createKeyOnce(developer), 'validation_error', 'used for another request');
   });
 
   it('people change their own profile, and that of the accounts that they own', async () => {
