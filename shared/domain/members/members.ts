@@ -12,6 +12,7 @@ import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { pickOwnerColumns } from '../accounts/people.ts';
+import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { describePerson, endMembership, revokeSentInvitations } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
@@ -180,7 +181,8 @@ export async function revokeMemberAccess(
 /**
  * Hands an account over to another member, who gets its address, messages and payouts; the caller becomes an admin. The
  * customer at the payment processor stays, with the address that it has there.
- * @throws ServiceError not_found; validation_error while the account is being deleted, or for the caller itself.
+ * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, and for an account
+ *   that has acted as staff.
  */
 export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
@@ -191,6 +193,11 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
     const former = await Member.query(transaction).findOne({ account_id: accountId, role: 'owner' }).throwIfNotFound();
     if (!hasRight(requireMember(caller).role, 'own') || heir.number === former.number)
       throw new ServiceError('validation_error', 'Choose another member of the account.');
+    if (await hasActedAsStaff(transaction, accountId))
+      throw new ServiceError(
+        'validation_error',
+        'This account has acted as staff and cannot be handed over: the audit log names its owner.',
+      );
     const person = await Person.query(transaction).findById(heir.person_id).forNoKeyUpdate().throwIfNotFound();
     // In this order: an account never has two owners.
     await former.$query(transaction).patch({ role: 'admin' });
