@@ -1,4 +1,5 @@
 import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import type { CreditLimit } from '../../presenters/spendingLimit.ts';
@@ -11,9 +12,10 @@ import { Person } from '../../tables/Person.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
-import { pickOwnerColumns } from '../accounts/people.ts';
+import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
 import { hasActedAsStaff } from '../audit/staffAccounts.ts';
-import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { describePerson, endMembership, revokeSentInvitations } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
@@ -96,7 +98,7 @@ export async function changeMember(
 ): Promise<void> {
   const { accountId } = caller;
   await Account.transaction(async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+    const account = await lockAccountOfCaller(transaction, caller);
     const member = await requireLockedMember(transaction, caller, uuid);
     const { number, role: former } = member;
     const isRoleChanged = role !== undefined && role !== former;
@@ -110,6 +112,8 @@ export async function changeMember(
           field: 'role',
         });
       await member.$query(transaction).patch({ role });
+      const message = { account: account.email, role, ...(await describeRecipient(transaction, member)) };
+      await recordEvent(transaction, { accountId, type: 'member.role_changed', subject: uuidv7(), details: message });
       if (!hasRight(role, 'manageMembers')) await revokeSentInvitations(transaction, member, origin);
     }
     const isLimitChanged =
@@ -203,6 +207,7 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
     await former.$query(transaction).patch({ role: 'admin' });
     await heir.$query(transaction).patch({ role: 'owner' satisfies MemberRole });
     await account.$query(transaction).patch(pickOwnerColumns(person));
+    await recordHandOver(transaction, former, heir, origin);
     const details = { member: person.email };
     await recordSecurityEvent(transaction, {
       accountId,
@@ -212,4 +217,23 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
       subject: { uuid },
     });
   });
+}
+
+/** Records the events from which both people of a hand-over receive a message. */
+async function recordHandOver(
+  transaction: Transaction,
+  former: Member,
+  heir: Member,
+  origin: RequestOrigin,
+): Promise<void> {
+  const { account_id: accountId } = heir;
+  const [subject, from, to] = [
+    uuidv7(),
+    await describeRecipient(transaction, former),
+    await describeRecipient(transaction, heir),
+  ];
+  const given = { owner: to.recipient_email, ...describeOrigin(origin), ...from };
+  await recordEvent(transaction, { accountId, type: 'account.handed_over', subject, details: given });
+  const received = { former_owner: from.recipient_email, ...to };
+  await recordEvent(transaction, { accountId, type: 'account.received', subject, details: received });
 }

@@ -1,11 +1,14 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
 import { Invitation } from '../../tables/Invitation.ts';
 import type { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
+import { describeRecipient } from '../accounts/people.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { erasePersonWithoutAccount } from './erasePerson.ts';
 import { type RevokedAccess, revokeCredentials } from './revokeAccess.ts';
 
@@ -41,6 +44,7 @@ export async function endMembership(
     ? await revokeCredentials(transaction, accountId, { memberNumber })
     : { keys: 0, grants: 0 };
   await revokeSentInvitations(transaction, member, origin);
+  if (event === 'member_removed') await recordRemoval(transaction, member);
   await member.$query(transaction).patch({ removed_at: now() });
   await erasePersonWithoutAccount(transaction, personId);
   const ended = { sessions, ...revoked };
@@ -52,6 +56,14 @@ export async function endMembership(
     subject: { uuid },
   });
   return ended;
+}
+
+/** Records the event from which the removed person receives a message. The person may be erased afterwards. */
+async function recordRemoval(transaction: Transaction, member: Member): Promise<void> {
+  const { account_id: accountId, uuid } = member;
+  const { email: account } = await Account.query(transaction).findById(accountId).select('email').throwIfNotFound();
+  const details = { account, ...(await describeRecipient(transaction, member)) };
+  await recordEvent(transaction, { accountId, type: 'member.removed', subject: uuid, details });
 }
 
 /** Returns the address of a member. */
