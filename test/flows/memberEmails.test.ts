@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { runAdmin } from '../harness/adminCommand.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
-import { addMember, findListed } from '../harness/members.ts';
+import { addMember, findListed, invite } from '../harness/members.ts';
 import { changeOwner } from '../harness/people.ts';
 import { dispatchEvents, sendEmails } from '../harness/tasks.ts';
 import type { TestService } from '../harness/testService.ts';
@@ -86,5 +87,19 @@ describe('messages to members', () => {
     await deliver();
     expect(listSubjects(owner)).to.include('New sign-in to your genmeter account');
     expect(listSubjects(member)).to.not.include('New sign-in to your genmeter account');
+  });
+
+  it('are in the download of the account by their addresses only', async () => {
+    const known = await mail.createCustomer(null);
+    await known.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'Secretname' } });
+    await invite(owner, known, 'viewer');
+    await owner.request('POST', '/api/keys/create/', { body: { name: 'CI' } });
+    await deliver();
+    const { out } = await runAdmin(['export-account', owner.email], service.env);
+    const exported = JSON.parse(out);
+    const invitation = exported.emails.find(({ kind }: any) => kind === 'member_invited');
+    expect(invitation.params).to.deep.equal({ recipient_email: known.email });
+    expect(out).to.not.include('Secretname');
+    expect(exported.emails.find(({ kind }: any) => kind === 'key_created').params.name).to.equal('CI');
   });
 });
