@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { IMAGE, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
-import { whileAccountIsLocked } from '../harness/lockedAccount.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
@@ -384,6 +384,45 @@ describe('members of an account', () => {
       await getAccountId(service, owner),
     ]);
     expect(rows).to.deep.equal([{ member_number: 2 }]);
+  });
+
+  it('the security log names the member who chose a plan, and who set automatic top-ups', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'billing');
+    expect((await post(member, '/api/billing/checkout/', { plan: 'pro' })).status).to.equal(200);
+    const settings = { auto_topup_enabled: true };
+    const path = '/api/billing/topup/settings/';
+    expect((await member.requestWithSession('PATCH', path, { body: settings })).status).to.equal(200);
+    const rows = await service.sql(
+      `SELECT event, member_number, details FROM security_events
+        WHERE account_id = $1 AND event IN ('plan_checkout_opened', 'auto_topup_changed') ORDER BY id`,
+      [await getAccountId(service, owner)],
+    );
+    expect(rows).to.deep.equal([
+      { event: 'plan_checkout_opened', member_number: 2, details: { plan: 'pro' } },
+      {
+        event: 'auto_topup_changed',
+        member_number: 2,
+        details: { state: 'on', amount_cents: 5_000, threshold_credits: 0 },
+      },
+    ]);
+    const { text } = await createBrowserFor(owner).request(`${service.baseUrl}/account/security/`);
+    expect(text).to.include('Plan pro chosen').and.include('Automatic top-ups set: on');
+  });
+
+  it('a member who is removed meanwhile does not switch automatic top-ups on', async () => {
+    const owner = await service.createCustomer('pro');
+    const member = await addMember(owner, 'billing');
+    const id = await getAccountId(service, owner);
+    let changed: ReturnType<typeof create> | undefined;
+    await whileAccountIsLocked(service, id, async (holder) => {
+      changed = member.requestWithSession('PATCH', '/api/billing/topup/settings/', {
+        body: { auto_topup_amount_cents: 900_000 },
+      });
+      await waitForLockWaits(service);
+      await holder.query('DELETE FROM sessions WHERE account_id = $1 AND member_number = 2', [id]);
+    });
+    expectError(await changed!, 'invalid_api_key');
   });
 
   it('an account of one person lists that person, and its usage', async () => {
