@@ -5,6 +5,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
+import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -423,6 +424,26 @@ describe('members of an account', () => {
       await holder.query('DELETE FROM sessions WHERE account_id = $1 AND member_number = 2', [id]);
     });
     expectError(await changed!, 'invalid_api_key');
+  });
+
+  it('a member who signed in long ago does not leave: a stolen session would delete its person', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'viewer');
+    await service.sql(`UPDATE sessions SET created_at = created_at - interval '16 minutes' WHERE account_id = $1`, [
+      await getAccountId(service, owner),
+    ]);
+    expectError(await post(member, '/authentication/leave/'), 'insufficient_scope', 'within the last 15 minutes');
+  });
+
+  it('a removed member connects no application with a code that it approved before', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'developer');
+    const client = await registerClient(service.baseUrl);
+    const { verifier, challenge } = createPkce();
+    const approved = await client.authorize(member, challenge);
+    await post(owner, `/api/members/${(await findListed(owner, member)).uuid}/remove/`);
+    const exchanged = await client.exchangeCode(approved.get('code') ?? '', verifier);
+    expect([exchanged.status, exchanged.body.error]).to.deep.equal([400, 'invalid_grant']);
   });
 
   it('an account of one person lists that person, and its usage', async () => {

@@ -4,6 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Invitation } from '../../tables/Invitation.ts';
 import type { Member } from '../../tables/Member.ts';
+import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
 import { describeRecipient } from '../accounts/people.ts';
@@ -44,6 +45,7 @@ export async function endMembership(
     ? await revokeCredentials(transaction, accountId, { memberNumber })
     : { keys: 0, grants: 0 };
   await revokeSentInvitations(transaction, member, origin);
+  await revokePendingApprovals(transaction, member);
   if (event === 'member_removed') await recordRemoval(transaction, member);
   await member.$query(transaction).patch({ removed_at: now() });
   await erasePersonWithoutAccount(transaction, personId);
@@ -69,6 +71,15 @@ async function recordRemoval(transaction: Transaction, member: Member): Promise<
 /** Returns the address of a member. */
 export async function describePerson(transaction: Transaction, { person_id: id }: Member): Promise<string> {
   return (await Person.query(transaction).findById(id).select('email').throwIfNotFound()).email;
+}
+
+/** Revokes approvals whose authorization code was not exchanged yet: what a removed member leaves exists at the removal. */
+async function revokePendingApprovals(transaction: Transaction, { account_id, number }: Member): Promise<void> {
+  await OAuthGrant.query(transaction)
+    .where({ account_id, member_number: number })
+    .whereNull('connected_at')
+    .whereNull('revoked_at')
+    .patch({ revoked_at: now() });
 }
 
 /** Revokes the open invitations that a member sent, who may not invite any more. */
