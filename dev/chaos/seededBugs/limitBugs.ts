@@ -36,7 +36,7 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     name: "a removed member's session still creates",
     changes: [
       {
-        file: 'shared/domain/members/members.ts',
+        file: 'shared/domain/signIn/endMembership.ts',
         within: 'endMembership',
         find: 'const sessions = await Session.query($transaction) .where({ account_id: accountId, member_number: memberNumber }) .delete();',
         replace: 'const sessions = 0; void Session;',
