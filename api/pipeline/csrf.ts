@@ -8,12 +8,14 @@ import { canParseUrl } from '../../shared/lib/canParseUrl.ts';
 export const CSRF_FIELD = 'csrf_token';
 
 /**
- * Creates the CSRF token of a session: an HMAC under the session cookie, which other sites cannot compute. Empty without
- * a session, as there is nothing yet that another site could misuse.
+ * Creates the CSRF token of a session and the account that it acts on: an HMAC under the session cookie, which other sites
+ * cannot compute. A page that was opened before the person switched to another account has no effect there. Empty without a
+ * session, as there is nothing yet that another site could misuse.
  */
 export function createCsrfToken(ctx: Context): string {
-  const { sessionToken } = ctx.state;
-  return sessionToken === undefined ? '' : createHmac('sha256', sessionToken).update('form').digest('base64url');
+  const { sessionToken, caller } = ctx.state;
+  if (sessionToken === undefined) return '';
+  return createHmac('sha256', sessionToken).update(`form ${caller?.accountId}`).digest('base64url');
 }
 
 /** Returns true for a form from another origin. That may be this service, opened under another name of the machine. */

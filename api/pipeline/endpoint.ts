@@ -97,10 +97,10 @@ export interface EndpointDefinition<Body extends TSchema, Query extends TSchema,
   /** Error codes beyond those that follow from credentials, rate limit, path and body. */
   errors?: readonly ErrorCode[];
   /**
-   * True if the endpoint takes an `Idempotency-Key`: a repeated request gets the first response again. `own`: it sees to
-   * that by itself.
+   * True if the endpoint takes an `Idempotency-Key`: a repeated request gets the first response again. `ofMember`: only the
+   * member who made the first one, whose role the response gives. `own`: the endpoint sees to that by itself.
    */
-  idempotent?: true | 'own';
+  idempotent?: true | 'ofMember' | 'own';
   /** Returns the body of the response; undefined if it has none, or was sent already. */
   run: (request: EndpointRequest<ParsedBody, Static<Query>>) => unknown;
 }
@@ -133,9 +133,9 @@ export function defineEndpoint<Body extends TSchema, Query extends TSchema, Pars
     ctx.status = getStatus();
     const execute = async (id: string, saveResponse: SaveResponse<unknown>) =>
       run(new EndpointRequest(ctx, body, query, id, saveResponse));
-    const response = await (idempotent === true
-      ? executeRequestOnce(ctx, scope, body, execute)
-      : execute('', saveNothing));
+    const response = await (idempotent === undefined || idempotent === 'own'
+      ? execute('', saveNothing)
+      : executeRequestOnce(ctx, { scope, isOfMember: idempotent === 'ofMember' }, body, execute));
     if (response !== undefined) ctx.body = response;
   }
 

@@ -32,16 +32,21 @@ export async function executeFormOnce<Response>(
   return response;
 }
 
-/** Runs a request once per idempotency key. The same key with another request is rejected. */
+/**
+ * Runs a request once per idempotency key. The same key with another request is rejected.
+ * @param isOfMember the same request of another member is another one.
+ */
 export async function executeRequestOnce(
   ctx: Context,
-  scope: string,
+  { scope, isOfMember }: { scope: string; isOfMember: boolean },
   body: unknown,
   execute: (id: string, saveResponse: SaveResponse<unknown>) => Promise<unknown>,
 ): Promise<unknown> {
   const { params } = ctx as unknown as { params: object };
-  const request = 'uuid' in params ? { uuid: parseUuidParam(ctx), body } : body;
-  const keyed = { accountId: requireCaller(ctx).accountId, scope, key: readIdempotencyKey(ctx), request };
+  const { accountId, member } = requireCaller(ctx);
+  const sent = 'uuid' in params ? { uuid: parseUuidParam(ctx), body } : body;
+  const request = isOfMember ? { member: member?.number, sent } : sent;
+  const keyed = { accountId, scope, key: readIdempotencyKey(ctx), request };
   const { response, isReplay } = await executeIdempotent(keyed, execute);
   if (isReplay) ctx.set('idempotent-replayed', 'true');
   return response;

@@ -32,6 +32,10 @@ const EMAIL_EVENT_TYPES = [
   'payout.setup_missing',
   'webhook.disabled',
   'member.invited',
+  'member.removed',
+  'member.role_changed',
+  'account.handed_over',
+  'account.received',
 ] as const;
 export type EventType = WebhookEventType | (typeof EMAIL_EVENT_TYPES)[number] | typeof WEBHOOK_TEST_TYPE;
 
@@ -53,8 +57,17 @@ export const EMAIL_KINDS = [
   'identity_removed',
 ] as const;
 export type OwnerEmailKind = (typeof EMAIL_KINDS)[number];
-/** All kinds: also the invitation, which goes to the invited address. */
-export type EmailKind = OwnerEmailKind | 'member_invited';
+
+/** Kinds of messages to an invited address, to members, and to both people of a hand-over: no setting of the account. */
+export const MEMBER_EMAIL_KINDS = [
+  'member_invited',
+  'member_removed',
+  'member_role_changed',
+  'account_handed_over',
+  'account_received',
+] as const;
+export type MemberEmailKind = (typeof MEMBER_EMAIL_KINDS)[number];
+export type EmailKind = OwnerEmailKind | MemberEmailKind;
 
 export const SECURITY_EMAIL_KINDS: readonly OwnerEmailKind[] = [
   'key_created',
@@ -64,7 +77,7 @@ export const SECURITY_EMAIL_KINDS: readonly OwnerEmailKind[] = [
 ];
 
 /** Kinds that are sent whatever the settings of the account. */
-export const UNCONDITIONAL_EMAIL_KINDS: readonly EmailKind[] = [...SECURITY_EMAIL_KINDS, 'member_invited'];
+export const UNCONDITIONAL_EMAIL_KINDS: readonly EmailKind[] = [...SECURITY_EMAIL_KINDS, ...MEMBER_EMAIL_KINDS];
 
 /** The message that follows from an event. Others send none. */
 export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
@@ -83,7 +96,15 @@ export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
   'session.created': 'new_sign_in',
   'identity.removed': 'identity_removed',
   'member.invited': 'member_invited',
+  'member.removed': 'member_removed',
+  'member.role_changed': 'member_role_changed',
+  'account.handed_over': 'account_handed_over',
+  'account.received': 'account_received',
 };
+
+export function isMemberEmailKind(kind: EmailKind): kind is MemberEmailKind {
+  return (MEMBER_EMAIL_KINDS as readonly string[]).includes(kind);
+}
 
 export function isWebhookEventType(type: string): type is WebhookEventType {
   return (WEBHOOK_EVENT_TYPES as readonly string[]).includes(type);

@@ -20,7 +20,10 @@ export const ACTIVE_API_KEYS_MAX = 20;
 
 /** Members of an account at a time. */
 export const MEMBERS_MAX = 100;
-/** Days for which an invitation can be accepted, messages for one, and invitations of an account within a day. */
+/**
+ * Days for which an invitation can be accepted, messages for one and to an address within a day, and invitations of an
+ * account within a day.
+ */
 export const INVITATION_DAYS = 7;
 export const INVITATION_SENDS_MAX = 5;
 export const INVITATIONS_PER_DAY = 50;

@@ -17,7 +17,7 @@ export const MEMBER_RIGHTS = {
   viewUsage: ['owner', 'admin', 'developer', 'billing', 'viewer'],
   /** Generations with their prompts and outputs. */
   viewGenerations: ['owner', 'admin', 'developer', 'viewer'],
-  /** Create, cancel and delete generations, and upload images for them. `decideCreates.sql` repeats it under the lock. */
+  /** Create, cancel and delete generations, and upload images for them. The charge decides by it under the lock. */
   createGenerations: ['owner', 'admin', 'developer'],
   /** API keys and connected applications of the account. */
   manageKeys: ['owner', 'admin', 'developer'],

@@ -11,7 +11,7 @@ export class Invitation extends Model {
   /** Only a person with this address can accept it. */
   declare email: string;
   declare role: AssignableRole;
-  /** Number of the member who sent it. */
+  /** Number of the member who sent it last. It is revoked once that member may not invite any more. */
   declare invited_by: number;
   declare created_at: Date;
   /** Messages that were sent. The link of each is valid until the next one. */

@@ -105,6 +105,21 @@ describe('the pages about members', () => {
     expect(body.accounts.map((account: any) => account.is_current)).to.deep.equal([true, false]);
   });
 
+  it('that were opened before the person switched to another account change nothing there', async () => {
+    const owner = await service.createCustomer(null);
+    const admin = await addMember(owner, 'admin');
+    const visitor = createBrowserFor(admin);
+    const { text } = await visitor.request(`${service.baseUrl}/account/members/`);
+    const { fields } = findForm(text, '/account/members/');
+    const { body } = await admin.requestWithSession('GET', '/authentication/accounts/');
+    await admin.requestWithSession('POST', `/authentication/accounts/${body.accounts[0].uuid}/switch/`);
+    const form = { ...fields, email: 'guest@example.com', role: 'admin' };
+    const sent = await visitor.submitForm(`${service.baseUrl}/account/members/`, form);
+    expect(sent.status).to.equal(403);
+    expect(sent.text).to.include('out of date');
+    expect((await admin.requestWithSession('GET', '/api/invitations/')).body.data).to.deep.equal([]);
+  });
+
   it('ask before an invitation is accepted, and say to a person with another address why not', async () => {
     const owner = await service.createCustomer(null);
     const invited = await service.createCustomer(null);

@@ -1,12 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { hasRight, MEMBER_RIGHTS, MEMBER_ROLES, type MemberRight, type MemberRole } from '../../shared/spec/roles.ts';
-import { TestCustomer } from '../harness/apiClient.ts';
+import {
+  ASSIGNABLE_ROLES,
+  hasRight,
+  MEMBER_ROLES,
+  type MemberRight,
+  type MemberRole,
+} from '../../shared/spec/roles.ts';
+import { type ApiResponse, IMAGE, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { addMember, findListed, withKey } from '../harness/members.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { ALL_ROUTES, buildPath, isChange, ROUTES, VALID_BODIES } from '../harness/routes.ts';
+import { getAccountId } from '../harness/outbox.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -51,11 +58,23 @@ describe('roles of members', () => {
     expect(MEMBER_ROUTES.length).to.be.above(100);
   });
 
-  it('the charge decides about creates as the table does', () => {
-    const sql = readFileSync(new URL('../../shared/domain/generations/decideCreates.sql', import.meta.url), 'utf8');
-    const roles = MEMBER_RIGHTS.createGenerations.map((role) => `'${role}'`).join(', ');
-    expect(sql).to.include(`m.role NOT IN (${roles})`);
-  });
+  for (const role of ASSIGNABLE_ROLES) {
+    it(`the charge decides by the table about a create of a member who becomes ${role} while it waits`, async () => {
+      const member = getMember('developer');
+      const id = await getAccountId(service, getMember('owner'));
+      const assign = `UPDATE members SET role = $2 WHERE account_id = $1
+                        AND person_id = (SELECT id FROM people WHERE email = $3)`;
+      let created: Promise<ApiResponse> | undefined;
+      await whileAccountIsLocked(service, id, async (holder) => {
+        const body = { ...IMAGE, prompt: 'a lighthouse' };
+        created = member.requestWithSession('POST', '/api/generations/create/', { body });
+        await waitForLockWaits(service);
+        await holder.query(assign, [id, role, member.email]);
+      });
+      expect((await created)?.status).to.equal(hasRight(role, 'createGenerations') ? 201 : 403);
+      await service.sql(assign, [id, 'developer', member.email]);
+    });
+  }
 
   for (const role of MEMBER_ROLES) {
     it(`every route admits or rejects the role ${role} by the table`, async () => {

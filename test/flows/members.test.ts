@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import { IMAGE, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
-import { whileAccountIsLocked } from '../harness/lockedAccount.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
+import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -18,6 +19,12 @@ const switchTo = (person: TestCustomer, uuid: string) =>
 const create = (person: TestCustomer) =>
   person.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a lighthouse' } });
 const post = (person: TestCustomer, path: string, body = {}) => person.requestWithSession('POST', path, { body });
+
+const createKeyOnce = (person: TestCustomer) =>
+  person.requestWithSession('POST', '/api/keys/create/', {
+    body: { name: 'ci' },
+    headers: { 'idempotency-key': 'ci-1' },
+  });
 
 const STAFF_EMAIL = 'boss@example.com';
 
@@ -306,6 +313,15 @@ describe('members of an account', () => {
     expectError(await owner.request('GET', '/api/admin/metrics/'), 'admin_required');
   });
 
+  it('a member does not get the key of another by repeating the request under its Idempotency-Key', async () => {
+    const owner = await service.createCustomer(null);
+    const developer = await addMember(owner, 'developer');
+    const first = await createKeyOnce(owner);
+    expect(first.status).to.equal(201);
+    expect((await createKeyOnce(owner)).body.key).to.equal(first.body.key);
+    expectError(await createKeyOnce(developer), 'validation_error', 'used for another request');
+  });
+
   it('people change their own profile, and that of the accounts that they own', async () => {
     const owner = await service.createCustomer('pro');
     const member = await addMember(owner, 'viewer');
@@ -369,6 +385,65 @@ describe('members of an account', () => {
       await getAccountId(service, owner),
     ]);
     expect(rows).to.deep.equal([{ member_number: 2 }]);
+  });
+
+  it('the security log names the member who chose a plan, and who set automatic top-ups', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'billing');
+    expect((await post(member, '/api/billing/checkout/', { plan: 'pro' })).status).to.equal(200);
+    const settings = { auto_topup_enabled: true };
+    const path = '/api/billing/topup/settings/';
+    expect((await member.requestWithSession('PATCH', path, { body: settings })).status).to.equal(200);
+    const rows = await service.sql(
+      `SELECT event, member_number, details FROM security_events
+        WHERE account_id = $1 AND event IN ('plan_checkout_opened', 'auto_topup_changed') ORDER BY id`,
+      [await getAccountId(service, owner)],
+    );
+    expect(rows).to.deep.equal([
+      { event: 'plan_checkout_opened', member_number: 2, details: { plan: 'pro' } },
+      {
+        event: 'auto_topup_changed',
+        member_number: 2,
+        details: { state: 'on', amount_cents: 5_000, threshold_credits: 0 },
+      },
+    ]);
+    const { text } = await createBrowserFor(owner).request(`${service.baseUrl}/account/security/`);
+    expect(text).to.include('Plan pro chosen').and.include('Automatic top-ups set: on');
+  });
+
+  it('a member who is removed meanwhile does not switch automatic top-ups on', async () => {
+    const owner = await service.createCustomer('pro');
+    const member = await addMember(owner, 'billing');
+    const id = await getAccountId(service, owner);
+    let changed: ReturnType<typeof create> | undefined;
+    await whileAccountIsLocked(service, id, async (holder) => {
+      changed = member.requestWithSession('PATCH', '/api/billing/topup/settings/', {
+        body: { auto_topup_amount_cents: 900_000 },
+      });
+      await waitForLockWaits(service);
+      await holder.query('DELETE FROM sessions WHERE account_id = $1 AND member_number = 2', [id]);
+    });
+    expectError(await changed!, 'invalid_api_key');
+  });
+
+  it('a member who signed in long ago does not leave: a stolen session would delete its person', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'viewer');
+    await service.sql(`UPDATE sessions SET created_at = created_at - interval '16 minutes' WHERE account_id = $1`, [
+      await getAccountId(service, owner),
+    ]);
+    expectError(await post(member, '/authentication/leave/'), 'insufficient_scope', 'within the last 15 minutes');
+  });
+
+  it('a removed member connects no application with a code that it approved before', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'developer');
+    const client = await registerClient(service.baseUrl);
+    const { verifier, challenge } = createPkce();
+    const approved = await client.authorize(member, challenge);
+    await post(owner, `/api/members/${(await findListed(owner, member)).uuid}/remove/`);
+    const exchanged = await client.exchangeCode(approved.get('code') ?? '', verifier);
+    expect([exchanged.status, exchanged.body.error]).to.deep.equal([400, 'invalid_grant']);
   });
 
   it('an account of one person lists that person, and its usage', async () => {

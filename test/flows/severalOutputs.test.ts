@@ -113,6 +113,11 @@ describe('a generation with several files', () => {
       operation === 'result' ? { ...body, has_nsfw_concepts: [true, false, false] } : body;
     const made = await make(3);
     expect(made.outputs).to.have.length(2);
+    // The price is that of the request, and the provider bills for what it replaced.
+    expect(made.credits_charged).to.equal(9);
+    expect(await customer.ledger())
+      .to.deep.include(['burn', -9])
+      .and.not.deep.include(['refund', 9]);
     service.upstream.changeBody = (body, operation) =>
       operation === 'result' ? { ...body, has_nsfw_concepts: [true, true] } : body;
     const failed = await make(2);

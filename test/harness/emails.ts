@@ -38,6 +38,10 @@ export const EXAMPLE_PARAMS: EmailParams = {
     invitation: '01977e2c-0000-7000-8000-000000000003',
     sent_count: 1,
   },
+  member_removed: { account: 'owner@example.com' },
+  member_role_changed: { account: 'owner@example.com', role: 'viewer' },
+  account_handed_over: { owner: 'ann@example.com', ...ORIGIN },
+  account_received: { former_owner: 'owner@example.com' },
   identity_removed: {
     person_uuid: '01977e2c-0000-7000-8000-000000000001',
     uuid: '01977e2c-0000-7000-8000-000000000002',

@@ -8,6 +8,8 @@ export interface IdempotentEndpoint {
   scope: string;
   status: number;
   body: object;
+  /** Request that is compared with repeated ones. Default: the body. */
+  compared?: object;
   other: object;
   /** Plan of the account that sends the request. */
   plan: string | null;
@@ -49,6 +51,7 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
     scope: 'createApiKey',
     status: 201,
     body: { name: 'robot' },
+    compared: { member: 1, sent: { name: 'robot' } },
     other: { name: 'robot 2' },
     plan: null,
     effects: countOwned('api_keys', `name LIKE 'robot%'`),

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type AddressedEmail, renderEmail } from '../../shared/domain/emails/renderEmail.ts';
-import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
+import { EMAIL_KINDS, type EmailKind, MEMBER_EMAIL_KINDS, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
 import { LANGUAGES } from '../../shared/spec/languages.ts';
 import { EXAMPLE_PARAMS } from '../harness/emails.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
@@ -35,7 +35,7 @@ describe('the texts of e-mail messages', () => {
   );
 
   for (const language of LANGUAGES) {
-    for (const kind of EMAIL_KINDS) {
+    for (const kind of [...EMAIL_KINDS, ...MEMBER_EMAIL_KINDS]) {
       it(`${language} ${kind}: no placeholder is left, and text and HTML have the same sentences`, () => {
         const { subject, text, html } = render(kind, language);
         for (const content of [subject, text, html])
@@ -53,7 +53,7 @@ describe('the texts of e-mail messages', () => {
   }
 
   it('no message is the same in two languages', () => {
-    for (const kind of EMAIL_KINDS)
+    for (const kind of [...EMAIL_KINDS, ...MEMBER_EMAIL_KINDS])
       expect(new Set(LANGUAGES.map((language) => render(kind, language).subject)).size, kind).to.equal(
         LANGUAGES.length,
       );

@@ -72,7 +72,7 @@ export const API_KEYS: Feature = {
           created_at: EXAMPLE_TIMESTAMP,
         },
       },
-      idempotent: true,
+      idempotent: 'ofMember',
       run: async ({ ctx, caller, body, saveResponse }) => {
         const created = await createApiKey(caller, body, {
           origin: getRequestOrigin(ctx),

@@ -11,6 +11,7 @@ import type { Feature } from '../../openapi/feature.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { receiveProcessorEvent } from './paymentWebhook.ts';
 import { presentCheckout, presentInvoice, presentPlan, presentTopupSettings } from './presenter.ts';
@@ -106,7 +107,8 @@ export const BILLING: Feature = {
         example: EXAMPLE_CHECKOUT,
       },
       idempotent: true,
-      run: async ({ accountId, body, id }) => presentCheckout(await startPlanCheckout(accountId, body.plan, id)),
+      run: async ({ ctx, accountId, body, id }) =>
+        presentCheckout(await startPlanCheckout(accountId, body.plan, id, getRequestOrigin(ctx))),
     }),
     defineEndpoint({
       id: 'openBillingPortal',
@@ -120,7 +122,7 @@ export const BILLING: Feature = {
         schema: PortalResponse,
         example: { portal_url: 'https://billing.example.org/p/session/123' },
       },
-      run: async ({ accountId }) => ({ portal_url: await openCustomerPortal(accountId) }),
+      run: async ({ ctx, accountId }) => ({ portal_url: await openCustomerPortal(accountId, getRequestOrigin(ctx)) }),
     }),
     defineEndpoint({
       id: 'listInvoices',
@@ -183,7 +185,8 @@ export const BILLING: Feature = {
         example: EXAMPLE_TOPUP_SETTINGS,
       },
       errors: ['subscription_required'],
-      run: async ({ accountId, body }) => presentTopupSettings(await updateAutoTopupSettings(accountId, body)),
+      run: async ({ ctx, caller, body }) =>
+        presentTopupSettings(await updateAutoTopupSettings(caller, body, getRequestOrigin(ctx))),
     }),
     defineEndpoint({
       id: 'topUp',

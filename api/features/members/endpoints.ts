@@ -140,7 +140,7 @@ export const MEMBERS: Feature = {
     defineEndpoint({
       id: 'leaveAccount',
       route: 'POST /authentication/leave/',
-      policy: { surface: 'json', credential: 'session', needs: 'actForOneself' },
+      policy: { surface: 'json', credential: 'session', needs: 'actForOneself', recentSignIn: true },
       summary: 'Leave the account',
       description: 'Ends the sessions of the member in this account. The owner hands the account over first.',
       response: { description: 'The caller is not a member any more.', ...ENDED_ACCESS },

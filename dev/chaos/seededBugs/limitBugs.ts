@@ -36,7 +36,7 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     name: "a removed member's session still creates",
     changes: [
       {
-        file: 'shared/domain/members/members.ts',
+        file: 'shared/domain/signIn/endMembership.ts',
         within: 'endMembership',
         find: 'const sessions = await Session.query($transaction) .where({ account_id: accountId, member_number: memberNumber }) .delete();',
         replace: 'const sessions = 0; void Session;',
@@ -53,7 +53,7 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
   {
     name: 'the role of a member is not checked again in the charge, or when its request is admitted',
     changes: [
-      { file: DECIDE, find: "AND m.role NOT IN ('owner', 'admin', 'developer')", replace: 'AND false' },
+      { file: DECIDE, find: 'AND m.role <> ALL (p_creators)', replace: 'AND false' },
       {
         file: 'api/pipeline/runProgramRoute.ts',
         within: 'authorize',

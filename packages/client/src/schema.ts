@@ -4692,6 +4692,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["InsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

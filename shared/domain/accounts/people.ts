@@ -42,12 +42,11 @@ export interface Recipient {
   recipient_language: string;
 }
 
-/** Addresses a message about a member to that member. The owner needs no address. */
+/** Addresses a message about a member to that member, also if it owns the account, which may be handed over meanwhile. */
 export async function describeRecipient(
   transaction: Transaction,
-  { role, person_id: personId }: Member,
-): Promise<Partial<Recipient>> {
-  if (role === 'owner') return {};
+  { person_id: personId }: Pick<Member, 'person_id'>,
+): Promise<Recipient> {
   const { email, first_name: name, language } = await Person.query(transaction).findById(personId).throwIfNotFound();
   return { recipient_email: email, recipient_name: name, recipient_language: language };
 }

@@ -69,6 +69,9 @@ export type SecurityEventName =
   | 'webhook_url_changed'
   | 'webhook_deleted'
   | 'webhook_secret_rotated'
+  | 'plan_checkout_opened'
+  | 'billing_portal_opened'
+  | 'auto_topup_changed'
   | 'data_exported'
   | 'deletion_requested'
   | 'deletion_undone';

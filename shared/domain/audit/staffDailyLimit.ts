@@ -5,6 +5,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { AUDIT_ACTIONS, type AuditAction, type AuditedAmount, type StaffRole } from '../../spec/staff.ts';
+import { listAccountsWithSameOwner } from './staffAccounts.ts';
 
 /** Returns what an action gives back; undefined for one that gives nothing. */
 function getAmount(action: AuditAction): AuditedAmount | undefined {
@@ -17,7 +18,7 @@ const SUM_AMOUNTS = prepared(
   'sum_staff_amounts',
   `SELECT coalesce(sum(greatest(0, cast(after ->> :field AS bigint))), 0) AS amount
      FROM audit_entries
-    WHERE actor_account_id = :actorId AND created_at > :since AND action = ANY (cast(:actions AS text[]))`,
+    WHERE actor_account_id = ANY (cast(:actorIds AS bigint[])) AND created_at > :since AND action = ANY (cast(:actions AS text[]))`,
 );
 
 /**
@@ -35,11 +36,13 @@ export async function assertWithinDailyLimit(
   if (kind === undefined || amount <= 0) return;
   const limit = getDailyLimit(kind.setting, actor.role);
   if (limit === undefined) return;
-  await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [`staff amounts ${actor.accountId}`]);
+  const actorIds = await listAccountsWithSameOwner(transaction, actor.accountId);
+  const name = `staff amounts ${Math.min(...actorIds)}`;
+  await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
   const actions = (Object.keys(AUDIT_ACTIONS) as AuditAction[]).filter((action) => getAmount(action) === kind);
   const [row] = await runStatement<{ amount: string }>(
     SUM_AMOUNTS,
-    { field: kind.field, actorId: actor.accountId, since: addMilliseconds(now(), -DAY_MS), actions },
+    { field: kind.field, actorIds, since: addMilliseconds(now(), -DAY_MS), actions },
     transaction,
   );
   const left = limit - Number(row?.amount ?? 0);

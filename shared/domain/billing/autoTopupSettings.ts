@@ -2,6 +2,9 @@ import { processor } from '../../gateways/payments/index.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { topupCredits } from '../../spec/topupCredits.ts';
 import { Account } from '../../tables/Account.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
@@ -30,30 +33,43 @@ export async function getAutoTopupSettings(accountId: number): Promise<AutoTopup
 /**
  * Changes the settings of automatic top-ups. Switching them on clears the declines and the problem.
  * @throws ServiceError subscription_required when switching on without an active subscription or a payment method, or
- * while the account is being deleted or is suspended.
+ * while the account is being deleted or is suspended; insufficient_scope or invalid_api_key if the caller's role or credential
+ * changed meanwhile.
  */
 export async function updateAutoTopupSettings(
-  accountId: number,
+  caller: Caller,
   patch: AutoTopupSettingsPatch,
+  origin: RequestOrigin,
 ): Promise<AutoTopupSettings> {
+  const { accountId } = caller;
   const account = await Account.query().findById(accountId).throwIfNotFound();
   if (Object.keys(patch).length === 0) return toAutoTopupSettings(account);
-  if (patch.auto_topup_enabled !== true)
-    return toAutoTopupSettings(await Account.query().patchAndFetchById(accountId, patch));
-  await assertCanAutoTopUp(account);
-  // A deletion or a suspension that has begun meanwhile has switched them off.
-  const enabled = await Account.query()
-    .patch({ ...patch, auto_topup_declines: 0, auto_topup_problem: null })
-    .where({ id: accountId })
-    .whereNull('deletion_requested_at')
-    .whereNull('suspended_at')
-    .returning('*')
-    .first();
-  if (enabled !== undefined) return toAutoTopupSettings(enabled);
-  throw new ServiceError(
-    'subscription_required',
-    'Automatic top-ups cannot be switched on while the account is being deleted or is suspended. Undo the deletion on the account page first.',
-  );
+  const isEnabling = patch.auto_topup_enabled === true;
+  if (isEnabling) await assertCanAutoTopUp(account);
+  return Account.transaction(async (transaction) => {
+    const locked = await lockAccountOfCaller(transaction, caller);
+    // A deletion or a suspension that has begun meanwhile has switched them off.
+    if (isEnabling && (locked.deletion_requested_at !== null || locked.suspended_at !== null))
+      throw new ServiceError(
+        'subscription_required',
+        'Automatic top-ups cannot be switched on while the account is being deleted or is suspended. Undo the deletion on the account page first.',
+      );
+    const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+    const changed = await locked.$query(transaction).patchAndFetch({ ...patch, ...cleared });
+    const details = {
+      state: changed.auto_topup_enabled ? 'on' : 'off',
+      amount_cents: changed.auto_topup_amount_cents,
+      threshold_credits: changed.auto_topup_threshold_credits,
+    };
+    await recordSecurityEvent(transaction, {
+      accountId,
+      event: 'auto_topup_changed',
+      origin,
+      details,
+      subject: details,
+    });
+    return toAutoTopupSettings(changed);
+  });
 }
 
 async function assertCanAutoTopUp(account: Account): Promise<void> {

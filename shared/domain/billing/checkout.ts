@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { processor, PROCESSOR_NAME, ProcessorError } from '../../gateways/payments/index.ts';
 import { addMonths } from '../../lib/calendar.ts';
@@ -10,6 +11,7 @@ import type { PlanSlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
+import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
@@ -27,23 +29,38 @@ import { syncSubscription } from './syncSubscription.ts';
  * Opens a checkout page for a plan, or for the change to another plan. If the processor needs no page, the plan is
  * active right away.
  * @param requestKey identifies the request when it is repeated.
+ * @param origin the member who chose the plan, for the security log.
  * @throws ServiceError validation_error for the plan that the account already has, while an invoice is open, or while
  * the account is being deleted.
  */
-export async function startPlanCheckout(accountId: number, slug: PlanSlug, requestKey: string): Promise<CheckoutUrl> {
+export async function startPlanCheckout(
+  accountId: number,
+  slug: PlanSlug,
+  requestKey: string,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<CheckoutUrl> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   assertNotDeleting(account, 'plan');
   await requireReleasedPlan(getPlanBySlug(slug));
   const checkoutUrl = await withCustomer(account, async (customerId) => {
     const current = (await findCurrentSubscription(account)) ?? (await syncAndFindCurrent(account, customerId));
-    if (current !== undefined) return startPlanChange(slug, account, current);
+    if (current !== undefined) return startPlanChange(slug, account, current, origin);
     await assertNoPendingPayment(accountId);
     const metadata = await getReferralMetadata(accountId);
     const request = { customerId, accountUuid: account.uuid, plan: slug, metadata };
     const key = `checkout-${requestKey}-${customerId}`;
     return mapProcessorErrors(processor.openSubscriptionCheckout(request, getCheckoutReturnUrls(), key));
   });
-  if (checkoutUrl === null) await activateSimulatedPlan(accountId, slug);
+  const record = (transaction: Transaction) =>
+    recordSecurityEvent(transaction, {
+      accountId,
+      event: 'plan_checkout_opened',
+      origin,
+      details: { plan: slug },
+      subject: { plan: slug },
+    });
+  if (checkoutUrl === null) await activateSimulatedPlan(accountId, slug, record);
+  else await Account.transaction(record);
   return checkoutUrl;
 }
 
@@ -81,7 +98,12 @@ async function assertNoPendingPayment(accountId: number): Promise<void> {
   );
 }
 
-async function startPlanChange(slug: PlanSlug, account: Account, current: Subscription): Promise<CheckoutUrl> {
+async function startPlanChange(
+  slug: PlanSlug,
+  account: Account,
+  current: Subscription,
+  origin: RequestOrigin,
+): Promise<CheckoutUrl> {
   const { status, plan_slug: plan, stripe_subscription_id: subscriptionId } = current;
   if (plan === slug && status === 'active') {
     throw new ServiceError(
@@ -110,7 +132,7 @@ async function startPlanChange(slug: PlanSlug, account: Account, current: Subscr
     if (!(err instanceof ProcessorError) || err.isCustomerGone) throw err;
     // The customer has to change something else about the subscription first, such as a scheduled change.
     logger.warn({ err, accountId: account.id }, 'plan change not available; opening the portal instead');
-    return openCustomerPortal(account.id);
+    return openCustomerPortal(account.id, origin);
   }
 }
 
@@ -118,9 +140,14 @@ async function startPlanChange(slug: PlanSlug, account: Account, current: Subscr
  * Activates a plan whose payment is simulated and grants its first month's credits, or switches to it.
  * @throws ServiceError validation_error if the account is already on that plan.
  */
-async function activateSimulatedPlan(accountId: number, slug: PlanSlug): Promise<void> {
+async function activateSimulatedPlan(
+  accountId: number,
+  slug: PlanSlug,
+  record: (transaction: Transaction) => Promise<void>,
+): Promise<void> {
   const plan = getPlanBySlug(slug);
   await changeSubscription(accountId, async (transaction, account) => {
+    await record(transaction);
     const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
     if (current !== undefined && current.current_period_end > now()) {
       if (current.plan_slug === slug) {
@@ -159,11 +186,19 @@ async function activateSimulatedPlan(accountId: number, slug: PlanSlug): Promise
  * Opens the processor's portal for payment methods, invoices and cancellation; null if it has none.
  * @throws ServiceError validation_error while the account is being deleted.
  */
-export async function openCustomerPortal(accountId: number): Promise<string | null> {
+export async function openCustomerPortal(
+  accountId: number,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<string | null> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   assertNotDeleting(account);
   await recordPortalPage(accountId);
-  return withCustomer(account, (customerId) =>
+  const url = await withCustomer(account, (customerId) =>
     mapProcessorErrors(processor.openPortal(customerId, config.BILLING_RETURN_URL)),
   );
+  if (url !== null)
+    await Account.transaction((transaction) =>
+      recordSecurityEvent(transaction, { accountId, event: 'billing_portal_opened', origin }),
+    );
+  return url;
 }

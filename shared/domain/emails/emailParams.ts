@@ -41,6 +41,14 @@ export interface EmailParams {
     invitation: string;
     sent_count: number;
   };
+  /** `member.removed`, with the address of the owner of the account. */
+  member_removed: { account: string };
+  /** `member.role_changed`, with the address of the owner of the account. */
+  member_role_changed: { account: string; role: AssignableRole };
+  /** `account.handed_over`, with the address of the new owner and the origin of the request. */
+  account_handed_over: { owner: string; network: string; user_agent: string };
+  /** `account.received` */
+  account_received: { former_owner: string };
 }
 
 /** A message with the facts of its kind. */

@@ -3,7 +3,7 @@ import { parseBrowserName } from '../../lib/browserName.ts';
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { config } from '../../lib/config.ts';
 import { formatLocalDate, formatLocalDateTime, formatLocalNumber, formatLocalUsd } from '../../lib/localFormats.ts';
-import type { EmailKind } from '../../spec/events.ts';
+import { type EmailKind, isMemberEmailKind } from '../../spec/events.ts';
 import { findLanguage, type Language } from '../../spec/languages.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Email } from '../../tables/Email.ts';
@@ -35,6 +35,10 @@ const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed' | 'member_invit
   key_created: '/account/keys/',
   application_connected: '/account/applications/',
   new_sign_in: '/account/security/',
+  member_removed: '/account/',
+  member_role_changed: '/account/',
+  account_handed_over: '/account/members/',
+  account_received: '/account/',
 };
 
 const PROVIDER_TITLES: Record<string, string> = { google: 'Google', apple: 'Apple', github: 'GitHub' };
@@ -47,9 +51,9 @@ export function renderEmail(email: AddressedEmail): MailMessage {
   const content = { kind, params } as unknown as EmailContent;
   const message = writeMessage(content, language, email.created_at);
   const unsubscribeUrl =
-    kind !== 'member_invited' && isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, kind }) : null;
+    !isMemberEmailKind(kind) && isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, kind }) : null;
   const links = [
-    ...(kind === 'member_invited' ? [] : [[texts.settings, config.BASE_URL + NOTIFICATIONS_PATH]]),
+    ...(isMemberEmailKind(kind) ? [] : [[texts.settings, config.BASE_URL + NOTIFICATIONS_PATH]]),
     ...(unsubscribeUrl === null ? [] : [[texts.unsubscribe, unsubscribeUrl]]),
     ...(config.SUPPORT_EMAIL === undefined ? [] : [[texts.support, `mailto:${config.SUPPORT_EMAIL}`]]),
   ] as [label: string, address: string][];
@@ -73,6 +77,7 @@ export function renderEmail(email: AddressedEmail): MailMessage {
 
 function writeReason(kind: EmailKind, texts: EmailTexts): string {
   if (kind === 'member_invited') return texts.invitationReason(config.BRAND_NAME);
+  if (isMemberEmailKind(kind)) return texts.membershipReason(config.BRAND_NAME);
   return isSwitchable(kind) ? texts.reason(config.BRAND_NAME) : texts.securityReason(config.BRAND_NAME);
 }
 

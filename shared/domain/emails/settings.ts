@@ -23,7 +23,7 @@ export interface NotificationSettingsPatch {
   creditsLowThreshold?: number | null;
 }
 
-/** Returns whether the owner can switch messages of a kind off: all but those about security, and invitations. */
+/** Returns whether the owner can switch messages of a kind off: all but those about security and members. */
 export function isSwitchable(kind: EmailKind): boolean {
   return !UNCONDITIONAL_EMAIL_KINDS.includes(kind);
 }

@@ -15,7 +15,7 @@ import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import { findReleasedModel } from '../catalog/releases.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
-import { CHARGE_GENERATIONS } from './chargeFunctions.ts';
+import { CHARGE_GENERATIONS, CREATOR_ROLES } from './chargeFunctions.ts';
 import type { ChargeOutcome, ChargeRequest } from './chargeRequest.ts';
 
 /** Delay before the sweep enqueues another dispatch for a new generation. */
@@ -76,7 +76,7 @@ async function resolveLostAnswer(
 const CALL_CHARGE_FUNCTION = prepared(
   'charge_generations',
   `SELECT * FROM ${CHARGE_GENERATIONS.installedName}(:rounds, :accounts, :keyHashes, :grants, :uploads,
-                                                      :now, :probedSince, :dueAt, :sendsEmail, :waits)`,
+                                                      :now, :probedSince, ${CREATOR_ROLES}, :dueAt, :sendsEmail, :waits)`,
 );
 
 interface ChargeRow {

@@ -17,6 +17,7 @@ CREATE FUNCTION charge_generations(
   p_uploads      uuid[],
   p_now          timestamptz,
   p_probed_since timestamptz,
+  p_creators     text[],      -- roles of members that may create generations
   p_due_at       timestamptz, -- time at which the sweep enqueues another dispatch
   p_sends_email  boolean,
   p_waits        boolean
@@ -49,7 +50,7 @@ BEGIN
   FOREACH v_requests IN ARRAY p_rounds LOOP
     RETURN QUERY
     WITH decided AS MATERIALIZED (
-      SELECT * FROM decide_creates(v_requests, v_accounts, p_key_hashes, v_uploads, p_now, p_probed_since)
+      SELECT * FROM decide_creates(v_requests, v_accounts, p_key_hashes, v_uploads, p_now, p_probed_since, p_creators)
     ), charged AS (
       UPDATE accounts a
          SET balance = a.balance - d.credits,

@@ -9,7 +9,8 @@ CREATE FUNCTION decide_creates(
   p_key_hashes   bytea[],     -- their API keys
   p_uploads      uuid[],      -- uploads that exist, of those in `inputs`
   p_now          timestamptz,
-  p_probed_since timestamptz  -- upstreams that were not probed since are offline
+  p_probed_since timestamptz, -- upstreams that were not probed since are offline
+  p_creators     text[]       -- roles of members that may create generations
 ) RETURNS TABLE (
   outcome         text,
   -- The request.
@@ -51,11 +52,11 @@ CREATE FUNCTION decide_creates(
                            AND g.revoked_at IS NULL) IS NULL
                 THEN 'invalid_api_key'
               WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
-              -- The right createGenerations of shared/spec/roles.ts. Without other members the owner makes the request.
+              -- Without other members the owner makes the request.
               WHEN (a.member_count > 1 OR a.live_account_id IS NOT NULL)
                    AND (SELECT true FROM members m
                          WHERE m.account_id = coalesce(a.live_account_id, a.id) AND m.number = r.member_number
-                           AND m.role NOT IN ('owner', 'admin', 'developer'))
+                           AND m.role <> ALL (p_creators))
                 THEN 'role_changed'
               WHEN 'svc:write' <> ALL (k.scopes) OR r.model <> ALL (k.allowed_models)
                    OR (r.address <<= ANY (k.allowed_ips)) IS NOT TRUE AND k.allowed_ips IS NOT NULL

@@ -10,7 +10,7 @@ import {
 } from '../billing/autoTopupRule.ts';
 import { grantDueMonths } from '../credits/renewDuePeriods.ts';
 import { buildRejectionError } from './rejections.ts';
-import { DECIDE_CREATES } from './chargeFunctions.ts';
+import { CREATOR_ROLES, DECIDE_CREATES } from './chargeFunctions.ts';
 import { type CreateInput, describeCredential, type Rejection, priceRequest } from './chargeRequest.ts';
 
 const CREDENTIAL_REJECTIONS = ['invalid_api_key', 'account_suspended', 'role_changed', 'insufficient_scope'] as const;
@@ -34,7 +34,7 @@ const READ_ADMISSION = prepared(
   'read_admission',
   `SELECT d.outcome, a.uuid, a.balance, ${buildAutoTopupState('d.credits')} AS auto_topup
      FROM ${DECIDE_CREATES.installedName}(:requests, ARRAY[cast(:account AS bigint)], cast(:keyHashes AS bytea[]), '{}',
-                                          :now, :probedSince) AS d
+                                          :now, :probedSince, ${CREATOR_ROLES}) AS d
      JOIN accounts a ON a.id = cast(:account AS bigint) ${JOIN_PENDING_TOPUP}`,
 );
 

@@ -21,10 +21,12 @@ import { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
+import { SESSION_ENDED_MEANWHILE_DETAIL } from '../accounts/credentials.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findPersonOfCaller } from '../accounts/people.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
+import { findActiveSession } from '../signIn/sessions.ts';
 import { buildInvitationUrl, readInvitationToken } from './invitationUrl.ts';
 
 /** An invitation, and the address that accepts it, which the inviter may pass on. */
@@ -54,11 +56,19 @@ export async function inviteMember(
     if (await isMemberAddress(transaction, accountId, address))
       throw invalidEmailError(': this person is a member already.');
     await assertMembersLeft(transaction, accountId);
-    const today = Invitation.query(transaction).where({ account_id: accountId });
-    const sent = await today.where('created_at', '>', addMilliseconds(now(), -DAY_MS)).resultSize();
-    if (sent >= INVITATIONS_PER_DAY)
+    const today = await Invitation.query(transaction)
+      .where({ account_id: accountId })
+      .where('created_at', '>', addMilliseconds(now(), -DAY_MS))
+      .select('email', 'sent_count');
+    if (today.length >= INVITATIONS_PER_DAY)
       throw invalidEmailError(
-        `: the account has sent ${sent} invitations within a day, the maximum. Try again tomorrow.`,
+        `: the account has sent ${today.length} invitations within a day, the maximum. Try again tomorrow.`,
+      );
+    const same = today.filter((invitation) => invitation.email === address);
+    const messages = same.reduce((sum, { sent_count: count }) => sum + count, 0);
+    if (messages >= INVITATION_SENDS_MAX)
+      throw invalidEmailError(
+        `: this address has received ${messages} messages within a day, the maximum. Try again tomorrow.`,
       );
     await openInvitations(transaction).where({ account_id: accountId, email: address }).patch({ revoked_at: now() });
     const invitation = await Invitation.query(transaction).insertAndFetch({
@@ -148,7 +158,7 @@ export async function listInvitations(accountId: number, page: number): Promise<
 }
 
 /**
- * Sends an invitation again, with a new expiry. Its former link stops working.
+ * Sends an invitation again, as one of the caller, with a new expiry. Its former link stops working.
  * @throws ServiceError not_found; validation_error after some messages.
  */
 export async function resendInvitation(caller: Caller, uuid: string): Promise<SentInvitation> {
@@ -160,7 +170,8 @@ export async function resendInvitation(caller: Caller, uuid: string): Promise<Se
       const detail = `This invitation was sent ${invitation.sent_count} times, the maximum. Revoke it, and invite again tomorrow.`;
       throw new ServiceError('validation_error', detail);
     }
-    const change = { sent_count: invitation.sent_count + 1, expires_at: getExpiry() };
+    const { number: invitedBy } = requireMember(caller);
+    const change = { sent_count: invitation.sent_count + 1, expires_at: getExpiry(), invited_by: invitedBy };
     const sent = await invitation.$query(transaction).patchAndFetch(change);
     await sendInvitation(transaction, caller, account, sent);
     return { invitation: sent, url: buildInvitationUrl(sent) };
@@ -206,8 +217,8 @@ export interface ReceivedInvitation {
 
 /**
  * Finds the invitation of a link for the person behind a session.
- * @throws ServiceError not_found for a link that was replaced, revoked, used, or has expired; insufficient_scope if it is for
- *   another address.
+ * @throws ServiceError not_found for a link that was replaced, revoked, used, or has expired, and while the account is
+ *   suspended or being deleted; insufficient_scope if it is for another address.
  */
 export async function readInvitation(
   caller: Caller,
@@ -220,7 +231,8 @@ export async function readInvitation(
     .where('expires_at', '>', now());
   const account = await Account.query(transaction)
     .findById(invitation?.account_id ?? 0)
-    .whereNull('deletion_requested_at');
+    .whereNull('deletion_requested_at')
+    .whereNull('suspended_at');
   if (invitation === undefined || account === undefined)
     throw new ServiceError(
       'not_found',
@@ -249,10 +261,16 @@ const START_COUNTING = prepared(
    SELECT account_id, 1, sum(credits), sum(generations) FROM usage_totals WHERE account_id = :accountId GROUP BY account_id`,
 );
 
+async function hasOpenSession(personId: number, { credential }: Caller, transaction: Transaction): Promise<boolean> {
+  if (credential.kind !== 'session') return false;
+  return (await findActiveSession(credential.hash, transaction))?.person_id === personId;
+}
+
 /**
  * Makes the person behind a session a member of the account that the link invites it to.
  * @returns the uuid of the account.
- * @throws ServiceError as {@link readInvitation}; validation_error if the account has as many members as it may.
+ * @throws ServiceError as {@link readInvitation}; validation_error if the account has as many members as it may;
+ *   invalid_api_key if the session ended meanwhile.
  */
 export async function acceptInvitation(caller: Caller, token: string, origin: RequestOrigin): Promise<string> {
   const { invitation: found } = await readInvitation(caller, token);
@@ -270,6 +288,9 @@ export async function acceptInvitation(caller: Caller, token: string, origin: Re
       .forNoKeyUpdate()
       .throwIfNotFound();
     if (erasedAt !== null) throw new ServiceError('not_found', 'Not found. Your account was deleted: sign in again.');
+    // Sessions of a person end under the lock of the person.
+    if (!(await hasOpenSession(personId, caller, transaction)))
+      throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
     await invitation.$query(transaction).patch({ accepted_at: now() });
     const current = { account_id: accountId, person_id: personId };
     if ((await Member.query(transaction).where(current).whereNull('removed_at').resultSize()) > 0) return account.uuid;

@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import { now } from '../../lib/clock.ts';
+import { v7 as uuidv7 } from 'uuid';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import type { CreditLimit } from '../../presenters/spendingLimit.ts';
@@ -9,13 +9,14 @@ import { type AssignableRole, hasRight, type MemberRole } from '../../spec/roles
 import { Account } from '../../tables/Account.ts';
 import { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
-import { Session } from '../../tables/Session.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
-import { pickOwnerColumns } from '../accounts/people.ts';
-import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { erasePersonWithoutAccount } from '../signIn/erasePerson.ts';
+import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
+import { hasActedAsStaff } from '../audit/staffAccounts.ts';
+import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
+import { describePerson, endMembership, revokeSentInvitations } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
@@ -85,6 +86,7 @@ export interface MemberChange {
 
 /**
  * Changes the role or the spending limit of a member, effective for its next request and that of its keys and applications.
+ * One who may not invite any more leaves no open invitation.
  * @throws ServiceError not_found; validation_error for the role of the owner, or the caller's own; insufficient_scope or
  *   invalid_api_key if the caller's role or session changed meanwhile.
  */
@@ -96,7 +98,7 @@ export async function changeMember(
 ): Promise<void> {
   const { accountId } = caller;
   await Account.transaction(async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+    const account = await lockAccountOfCaller(transaction, caller);
     const member = await requireLockedMember(transaction, caller, uuid);
     const { number, role: former } = member;
     const isRoleChanged = role !== undefined && role !== former;
@@ -110,6 +112,9 @@ export async function changeMember(
           field: 'role',
         });
       await member.$query(transaction).patch({ role });
+      const message = { account: account.email, role, ...(await describeRecipient(transaction, member)) };
+      await recordEvent(transaction, { accountId, type: 'member.role_changed', subject: uuidv7(), details: message });
+      if (!hasRight(role, 'manageMembers')) await revokeSentInvitations(transaction, member, origin);
     }
     const isLimitChanged =
       limit !== undefined && (await setSpendingLimit(transaction, accountId, { memberNumber: number }, limit));
@@ -123,13 +128,9 @@ export async function changeMember(
   });
 }
 
-async function describePerson(transaction: Transaction, { person_id: id }: Member): Promise<string> {
-  return (await Person.query(transaction).findById(id).select('email').throwIfNotFound()).email;
-}
-
 /**
- * Removes a member: its sessions end, and its keys and applications stay with its last role, unless they are revoked. A
- * person who is not a member of any account then is erased.
+ * Removes a member: its sessions and invitations end, and its keys and applications stay with its last role, unless they are
+ * revoked. A person who is not a member of any account then is erased.
  * @param revokesAccess revokes the keys and applications that it made.
  * @throws ServiceError not_found; validation_error for the owner; insufficient_scope or invalid_api_key if the caller's role
  *   or session changed meanwhile.
@@ -160,43 +161,6 @@ export async function leaveAccount(caller: Caller, origin: RequestOrigin): Promi
   });
 }
 
-interface Departure {
-  revokesAccess: boolean;
-  event: 'member_removed' | 'member_left';
-  origin: RequestOrigin;
-}
-
-async function endMembership(
-  transaction: Transaction,
-  member: Member,
-  { revokesAccess, event, origin }: Departure,
-): Promise<RevokedAccess> {
-  const { account_id: accountId, number: memberNumber, role, uuid, person_id: personId } = member;
-  if (role === 'owner')
-    throw new ServiceError(
-      'validation_error',
-      'The owner cannot be removed. Hand the account over to another member first.',
-    );
-  const details: Record<string, string | number> = { member: await describePerson(transaction, member), role };
-  const sessions = await Session.query(transaction)
-    .where({ account_id: accountId, member_number: memberNumber })
-    .delete();
-  const revoked = revokesAccess
-    ? await revokeCredentials(transaction, accountId, { memberNumber })
-    : { keys: 0, grants: 0 };
-  await member.$query(transaction).patch({ removed_at: now() });
-  await erasePersonWithoutAccount(transaction, personId);
-  const ended = { sessions, ...revoked };
-  await recordSecurityEvent(transaction, {
-    accountId,
-    event,
-    origin,
-    details: { ...details, ...ended },
-    subject: { uuid },
-  });
-  return ended;
-}
-
 /**
  * Revokes the API keys and applications of a member, also of a removed one.
  * @throws ServiceError not_found
@@ -221,7 +185,8 @@ export async function revokeMemberAccess(
 /**
  * Hands an account over to another member, who gets its address, messages and payouts; the caller becomes an admin. The
  * customer at the payment processor stays, with the address that it has there.
- * @throws ServiceError not_found; validation_error while the account is being deleted, or for the caller itself.
+ * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, and for an account
+ *   that has acted as staff.
  */
 export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
@@ -232,11 +197,17 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
     const former = await Member.query(transaction).findOne({ account_id: accountId, role: 'owner' }).throwIfNotFound();
     if (!hasRight(requireMember(caller).role, 'own') || heir.number === former.number)
       throw new ServiceError('validation_error', 'Choose another member of the account.');
+    if (await hasActedAsStaff(transaction, accountId))
+      throw new ServiceError(
+        'validation_error',
+        'This account has acted as staff and cannot be handed over: the audit log names its owner.',
+      );
     const person = await Person.query(transaction).findById(heir.person_id).forNoKeyUpdate().throwIfNotFound();
     // In this order: an account never has two owners.
     await former.$query(transaction).patch({ role: 'admin' });
     await heir.$query(transaction).patch({ role: 'owner' satisfies MemberRole });
     await account.$query(transaction).patch(pickOwnerColumns(person));
+    await recordHandOver(transaction, former, heir, origin);
     const details = { member: person.email };
     await recordSecurityEvent(transaction, {
       accountId,
@@ -246,4 +217,23 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
       subject: { uuid },
     });
   });
+}
+
+/** Records the events from which both people of a hand-over receive a message. */
+async function recordHandOver(
+  transaction: Transaction,
+  former: Member,
+  heir: Member,
+  origin: RequestOrigin,
+): Promise<void> {
+  const { account_id: accountId } = heir;
+  const [subject, from, to] = [
+    uuidv7(),
+    await describeRecipient(transaction, former),
+    await describeRecipient(transaction, heir),
+  ];
+  const given = { owner: to.recipient_email, ...describeOrigin(origin), ...from };
+  await recordEvent(transaction, { accountId, type: 'account.handed_over', subject, details: given });
+  const received = { former_owner: from.recipient_email, ...to };
+  await recordEvent(transaction, { accountId, type: 'account.received', subject, details: received });
 }

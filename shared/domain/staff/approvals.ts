@@ -15,6 +15,7 @@ import {
 } from '../adjustments/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordAuditEntry, type StaffActor } from '../audit/recordAuditEntry.ts';
+import { listAccountsWithSameOwner } from '../audit/staffAccounts.ts';
 
 /**
  * Stores an adjustment until another member decides. The request name is a UUID.
@@ -103,7 +104,7 @@ export async function decideApproval(
     // The lock of the account covers its requests.
     const approval = await StaffApproval.query(transaction).findById(uuid).throwIfNotFound();
     if (approval.outcome === outcome) return false;
-    assertMayDecide(approval, actor);
+    await assertMayDecide(transaction, approval, actor);
     const { credits, requested_by: requestedBy } = approval;
     await recordAuditEntry(transaction, actor, {
       action: outcome === 'approved' ? 'credits.approve' : 'credits.reject',
@@ -126,12 +127,17 @@ export function describeClosedApproval({ outcome, requested_at: requestedAt }: S
   return isExpired ? 'The request has expired after 24 hours. Request the adjustment again.' : undefined;
 }
 
-function assertMayDecide(approval: StaffApproval, { accountId }: StaffActor): void {
+async function assertMayDecide(
+  transaction: Transaction,
+  approval: StaffApproval,
+  { accountId }: StaffActor,
+): Promise<void> {
   const closed = describeClosedApproval(approval);
   if (closed !== undefined) throw new ServiceError('validation_error', closed);
-  if (approval.requested_by === accountId)
+  const own = await listAccountsWithSameOwner(transaction, accountId);
+  if (own.includes(approval.requested_by))
     throw new ServiceError('admin_required', 'You requested the adjustment, so another member of staff must decide.');
-  if (approval.account_id === accountId)
+  if (own.includes(approval.account_id))
     throw new ServiceError('admin_required', 'The account is your own, so another member of staff must decide.');
 }
 

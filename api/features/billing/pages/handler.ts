@@ -10,6 +10,7 @@ import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../../shared/spec/limits
 import { requireCaller, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
 import { executeFormOnce } from '../../../pipeline/idempotency.ts';
+import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { getCheckoutRequest } from '../schemas.ts';
@@ -30,13 +31,13 @@ export const choosePlan = withBillingErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { plan } = parsePlanForm()({ plan: getForm(ctx).get('plan') ?? undefined });
   const { url } = await executeFormOnce(ctx, 'account.plan', { plan }, async (id) => ({
-    url: await startPlanCheckout(accountId, plan, id),
+    url: await startPlanCheckout(accountId, plan, id, getRequestOrigin(ctx)),
   }));
   leadToPayment(ctx, url, 'plan');
 });
 
 export const openBillingPortal = withBillingErrors(async (ctx) => {
-  const url = await openCustomerPortal(requireCaller(ctx).accountId);
+  const url = await openCustomerPortal(requireCaller(ctx).accountId, getRequestOrigin(ctx));
   if (url === null)
     throw new ServiceError(
       'validation_error',
@@ -67,11 +68,12 @@ export const saveAutoTopup = withBillingErrors(async (ctx) => {
       field: 'threshold',
     });
   const isEnabled = form.has('enabled');
-  await updateAutoTopupSettings(requireCaller(ctx).accountId, {
+  const patch = {
     auto_topup_enabled: isEnabled,
     auto_topup_amount_cents: parseTopupCents(form.get('amount')),
     auto_topup_threshold_credits: Number(threshold),
-  });
+  };
+  await updateAutoTopupSettings(requireCaller(ctx), patch, getRequestOrigin(ctx));
   redirectWithOutcome(ctx, isEnabled ? 'auto-topup-on' : 'auto-topup-off');
 });
 

@@ -32,6 +32,8 @@ export const DE: EmailTexts = {
   reason: (brand) => `Sie erhalten diese Nachricht, weil Sie ein Konto bei ${brand} haben.`,
   securityReason: (brand) =>
     `Sie erhalten diese Nachricht, weil sie die Sicherheit Ihres Kontos bei ${brand} betrifft. Nachrichten zur Sicherheit lassen sich nicht abschalten.`,
+  membershipReason: (brand) =>
+    `Sie erhalten diese Nachricht, weil sie Ihren Zugang zu einem Konto bei ${brand} betrifft. Diese Nachrichten lassen sich nicht abschalten.`,
   invitationReason: (brand) =>
     `Sie erhalten diese Nachricht, weil jemand mit einem Konto bei ${brand} Ihre Adresse eingegeben hat. Ignorieren Sie sie, wenn Sie die Person nicht kennen.`,
   settings: 'Benachrichtigungen einstellen',
@@ -167,6 +169,39 @@ export const DE: EmailTexts = {
         `Nehmen Sie bis zum ${dateTime(at)} UTC an: Melden Sie sich mit dieser E-Mail-Adresse an. Wenn Sie nicht beitreten möchten, ignorieren Sie diese Nachricht.`,
       ],
       action: 'Einladung annehmen',
+    }),
+    member_removed: ({ account }, { brand }) => ({
+      subject: `Sie wurden aus einem Konto bei ${brand} entfernt`,
+      paragraphs: [
+        `Sie sind kein Mitglied des Kontos von ${account} bei ${brand} mehr. Ihre Sitzungen darin wurden beendet.`,
+        'Wenn Sie ein eigenes Konto haben, bleibt es unverändert.',
+      ],
+      action: 'Ihr Konto öffnen',
+    }),
+    member_role_changed: ({ account, role }, { brand }) => ({
+      subject: `Ihre Rolle in einem Konto bei ${brand} wurde geändert`,
+      paragraphs: [
+        `Ihre Rolle im Konto von ${account} bei ${brand} ist ab jetzt ${ROLES[role]}.`,
+        'Das gilt sofort, auch für API-Schlüssel und Anwendungen, die Sie erstellt haben.',
+      ],
+      action: 'Konto öffnen',
+    }),
+    account_handed_over: ({ owner, network, user_agent: userAgent }, formats) => ({
+      subject: `Sie haben Ihr Konto bei ${formats.brand} übergeben`,
+      paragraphs: [
+        `${owner} ist ab jetzt Inhaber Ihres Kontos und erhält dessen Nachrichten und Auszahlungen. Ihre Rolle darin ist ${ROLES.admin}.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Andernfalls kontaktieren Sie den Support.`,
+      ],
+      action: 'Mitglieder öffnen',
+    }),
+    account_received: ({ former_owner }, { brand }) => ({
+      subject: `Sie sind Inhaber eines Kontos bei ${brand}`,
+      paragraphs: [
+        `${former_owner} hat Ihnen ein Konto bei ${brand} übergeben. Ab jetzt erhalten Sie dessen Nachrichten und Auszahlungen.`,
+        'Nur Sie können das Konto löschen oder übergeben.',
+      ],
+      action: 'Konto öffnen',
     }),
   },
 };

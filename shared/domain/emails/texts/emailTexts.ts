@@ -39,6 +39,8 @@ export interface EmailTexts {
   reason(brand: string): string;
   /** The same for a message about security, which cannot be switched off. */
   securityReason(brand: string): string;
+  /** The same for a message to a member about its access to an account. */
+  membershipReason(brand: string): string;
   /** The same for an invitation. */
   invitationReason(brand: string): string;
   /** Labels of the links at the end. */

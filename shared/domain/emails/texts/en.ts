@@ -30,6 +30,8 @@ export const EN: EmailTexts = {
   reason: (brand) => `You receive this message because you have an account at ${brand}.`,
   securityReason: (brand) =>
     `You receive this message because it concerns the security of your account at ${brand}. Messages about security cannot be switched off.`,
+  membershipReason: (brand) =>
+    `You receive this message because it concerns your access to an account at ${brand}. Messages about this cannot be switched off.`,
   invitationReason: (brand) =>
     `You receive this message because someone with an account at ${brand} entered your address. Ignore it if you do not know them.`,
   settings: 'Notification settings',
@@ -165,6 +167,39 @@ export const EN: EmailTexts = {
         `Accept until ${dateTime(at)} UTC: sign in with this e-mail address. If you do not want to join, ignore this message.`,
       ],
       action: 'Accept the invitation',
+    }),
+    member_removed: ({ account }, { brand }) => ({
+      subject: `You were removed from an account at ${brand}`,
+      paragraphs: [
+        `You are no longer a member of the account of ${account} at ${brand}. Your sessions in it have ended.`,
+        'If you have an account of your own, it stays as it is.',
+      ],
+      action: 'Open your account',
+    }),
+    member_role_changed: ({ account, role }, { brand }) => ({
+      subject: `Your role in an account at ${brand} was changed`,
+      paragraphs: [
+        `Your role in the account of ${account} at ${brand} is ${ROLES[role]} from now on.`,
+        'This applies immediately, also to the API keys and applications that you made.',
+      ],
+      action: 'Open the account',
+    }),
+    account_handed_over: ({ owner, network, user_agent: userAgent }, formats) => ({
+      subject: `You handed your ${formats.brand} account over`,
+      paragraphs: [
+        `${owner} is the owner of your account from now on, and receives its messages and payouts. Your role in it is ${ROLES.admin}.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Otherwise contact support.`,
+      ],
+      action: 'Open the members',
+    }),
+    account_received: ({ former_owner }, { brand }) => ({
+      subject: `You are the owner of an account at ${brand}`,
+      paragraphs: [
+        `${former_owner} handed an account at ${brand} over to you. You receive its messages and payouts from now on.`,
+        'Only you can delete the account or hand it over.',
+      ],
+      action: 'Open the account',
     }),
   },
 };

@@ -31,6 +31,8 @@ export const ES: EmailTexts = {
   reason: (brand) => `Recibe este mensaje porque tiene una cuenta en ${brand}.`,
   securityReason: (brand) =>
     `Recibe este mensaje porque afecta a la seguridad de su cuenta en ${brand}. Los mensajes de seguridad no se pueden desactivar.`,
+  membershipReason: (brand) =>
+    `Recibe este mensaje porque afecta a su acceso a una cuenta de ${brand}. Estos mensajes no se pueden desactivar.`,
   invitationReason: (brand) =>
     `Recibe este mensaje porque alguien con una cuenta en ${brand} ha introducido su dirección. Ignórelo si no conoce a esa persona.`,
   settings: 'Configuración de notificaciones',
@@ -166,6 +168,39 @@ export const ES: EmailTexts = {
         `Acepte antes del ${dateTime(at)} UTC: inicie sesión con esta dirección de correo. Si no desea unirse, ignore este mensaje.`,
       ],
       action: 'Aceptar la invitación',
+    }),
+    member_removed: ({ account }, { brand }) => ({
+      subject: `Se le ha quitado de una cuenta de ${brand}`,
+      paragraphs: [
+        `Ya no es miembro de la cuenta de ${account} en ${brand}. Sus sesiones en ella se han cerrado.`,
+        'Si tiene una cuenta propia, permanece igual.',
+      ],
+      action: 'Abrir su cuenta',
+    }),
+    member_role_changed: ({ account, role }, { brand }) => ({
+      subject: `Su rol en una cuenta de ${brand} ha cambiado`,
+      paragraphs: [
+        `Su rol en la cuenta de ${account} en ${brand} es ahora ${ROLES[role]}.`,
+        'Se aplica de inmediato, también a las claves de API y aplicaciones que ha creado.',
+      ],
+      action: 'Abrir la cuenta',
+    }),
+    account_handed_over: ({ owner, network, user_agent: userAgent }, formats) => ({
+      subject: `Ha cedido su cuenta de ${formats.brand}`,
+      paragraphs: [
+        `${owner} es ahora propietario de su cuenta y recibe sus mensajes y pagos. Su rol en ella es ${ROLES.admin}.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} De lo contrario, contacte con el soporte.`,
+      ],
+      action: 'Abrir los miembros',
+    }),
+    account_received: ({ former_owner }, { brand }) => ({
+      subject: `Usted es propietario de una cuenta de ${brand}`,
+      paragraphs: [
+        `${former_owner} le ha cedido una cuenta de ${brand}. A partir de ahora recibe sus mensajes y pagos.`,
+        'Solo usted puede eliminar o ceder la cuenta.',
+      ],
+      action: 'Abrir la cuenta',
     }),
   },
 };

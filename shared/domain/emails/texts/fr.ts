@@ -32,6 +32,8 @@ export const FR: EmailTexts = {
   reason: (brand) => `Vous recevez ce message parce que vous avez un compte ${brand}.`,
   securityReason: (brand) =>
     `Vous recevez ce message parce qu’il concerne la sécurité de votre compte ${brand}. Les messages de sécurité ne peuvent pas être désactivés.`,
+  membershipReason: (brand) =>
+    `Vous recevez ce message parce qu’il concerne votre accès à un compte ${brand}. Ces messages ne peuvent pas être désactivés.`,
   invitationReason: (brand) =>
     `Vous recevez ce message parce qu’une personne qui a un compte ${brand} a saisi votre adresse. Ignorez-le si vous ne la connaissez pas.`,
   settings: 'Paramètres de notification',
@@ -167,6 +169,39 @@ export const FR: EmailTexts = {
         `Acceptez avant le ${dateTime(at)} UTC : connectez-vous avec cette adresse e-mail. Si vous ne souhaitez pas le rejoindre, ignorez ce message.`,
       ],
       action: 'Accepter l’invitation',
+    }),
+    member_removed: ({ account }, { brand }) => ({
+      subject: `Vous avez été retiré d’un compte ${brand}`,
+      paragraphs: [
+        `Vous n’êtes plus membre du compte de ${account} chez ${brand}. Vos sessions dans ce compte ont pris fin.`,
+        'Si vous avez votre propre compte, il reste inchangé.',
+      ],
+      action: 'Ouvrir votre compte',
+    }),
+    member_role_changed: ({ account, role }, { brand }) => ({
+      subject: `Votre rôle dans un compte ${brand} a changé`,
+      paragraphs: [
+        `Votre rôle dans le compte de ${account} chez ${brand} est désormais : ${ROLES[role]}.`,
+        'Ce changement s’applique immédiatement, y compris aux clés API et aux applications que vous avez créées.',
+      ],
+      action: 'Ouvrir le compte',
+    }),
+    account_handed_over: ({ owner, network, user_agent: userAgent }, formats) => ({
+      subject: `Vous avez transféré votre compte ${formats.brand}`,
+      paragraphs: [
+        `${owner} est désormais propriétaire de votre compte et en reçoit les messages et les paiements. Votre rôle dans ce compte : ${ROLES.admin}.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Sinon, contactez l’assistance.`,
+      ],
+      action: 'Ouvrir les membres',
+    }),
+    account_received: ({ former_owner }, { brand }) => ({
+      subject: `Vous êtes propriétaire d’un compte ${brand}`,
+      paragraphs: [
+        `${former_owner} vous a transféré un compte ${brand}. Vous en recevez désormais les messages et les paiements.`,
+        'Vous seul pouvez supprimer ou transférer le compte.',
+      ],
+      action: 'Ouvrir le compte',
     }),
   },
 };

@@ -30,6 +30,8 @@ export const JA: EmailTexts = {
   reason: (brand) => `このメールは、${brand}のアカウントをお持ちの方にお送りしています。`,
   securityReason: (brand) =>
     `このメールは、${brand}アカウントのセキュリティに関するお知らせです。セキュリティに関するメールは停止できません。`,
+  membershipReason: (brand) =>
+    `このメールは、${brand}のアカウントへのアクセスに関するお知らせです。この種類のメールは停止できません。`,
   invitationReason: (brand) =>
     `このメールは、${brand}のアカウントを持つ方があなたのアドレスを入力したためにお送りしています。お心当たりがない場合は無視してください。`,
   settings: '通知設定',
@@ -162,6 +164,39 @@ export const JA: EmailTexts = {
         `${dateTime(at)} UTCまでに、このメールアドレスでログインして承諾してください。参加しない場合は、このメールを無視してください。`,
       ],
       action: '招待を承諾する',
+    }),
+    member_removed: ({ account }, { brand }) => ({
+      subject: `${brand}のアカウントから削除されました`,
+      paragraphs: [
+        `${brand}の${account}のアカウントのメンバーではなくなりました。このアカウントでのセッションは終了しました。`,
+        'ご自身のアカウントがある場合、変更はありません。',
+      ],
+      action: 'アカウントを開く',
+    }),
+    member_role_changed: ({ account, role }, { brand }) => ({
+      subject: `${brand}のアカウントでの役割が変更されました`,
+      paragraphs: [
+        `${brand}の${account}のアカウントでのあなたの役割は「${ROLES[role]}」になりました。`,
+        'この変更は、あなたが作成したAPIキーとアプリケーションにも直ちに適用されます。',
+      ],
+      action: 'アカウントを開く',
+    }),
+    account_handed_over: ({ owner, network, user_agent: userAgent }, formats) => ({
+      subject: `${formats.brand}アカウントを譲渡しました`,
+      paragraphs: [
+        `${owner}さんがあなたのアカウントのオーナーになり、メールと支払いを受け取ります。あなたの役割は「${ROLES.admin}」です。`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU}お心当たりがない場合は、サポートにお問い合わせください。`,
+      ],
+      action: 'メンバーを開く',
+    }),
+    account_received: ({ former_owner }, { brand }) => ({
+      subject: `${brand}のアカウントのオーナーになりました`,
+      paragraphs: [
+        `${former_owner}さんが${brand}のアカウントをあなたに譲渡しました。今後、このアカウントのメールと支払いを受け取ります。`,
+        'アカウントの削除と譲渡ができるのはあなただけです。',
+      ],
+      action: 'アカウントを開く',
     }),
   },
 };

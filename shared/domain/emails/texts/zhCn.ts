@@ -29,6 +29,7 @@ export const ZH_CN: EmailTexts = {
   greeting: (firstName) => (firstName === '' ? '您好：' : `${firstName}，您好：`),
   reason: (brand) => `您收到此邮件是因为您拥有 ${brand} 账户。`,
   securityReason: (brand) => `您收到此邮件是因为它涉及您 ${brand} 账户的安全。安全类邮件无法关闭。`,
+  membershipReason: (brand) => `您收到此邮件是因为它涉及您对 ${brand} 某个账户的访问权限。此类邮件无法关闭。`,
   invitationReason: (brand) =>
     `您收到此邮件，是因为有人在 ${brand} 的账户中输入了您的地址。如果您不认识对方，请忽略此邮件。`,
   settings: '通知设置',
@@ -158,6 +159,39 @@ export const ZH_CN: EmailTexts = {
         `请在 ${dateTime(at)} UTC 之前使用此邮箱地址登录并接受邀请。如果您不想加入，请忽略此邮件。`,
       ],
       action: '接受邀请',
+    }),
+    member_removed: ({ account }, { brand }) => ({
+      subject: `您已被移出 ${brand} 的一个账户`,
+      paragraphs: [
+        `您不再是 ${account} 在 ${brand} 的账户的成员。您在该账户中的会话已结束。`,
+        '如果您有自己的账户，它不会受到影响。',
+      ],
+      action: '打开您的账户',
+    }),
+    member_role_changed: ({ account, role }, { brand }) => ({
+      subject: `您在 ${brand} 一个账户中的角色已更改`,
+      paragraphs: [
+        `您在 ${account} 的 ${brand} 账户中的角色现为${ROLES[role]}。`,
+        '此更改立即生效，也适用于您创建的 API 密钥和应用。',
+      ],
+      action: '打开账户',
+    }),
+    account_handed_over: ({ owner, network, user_agent: userAgent }, formats) => ({
+      subject: `您已转让您的 ${formats.brand} 账户`,
+      paragraphs: [
+        `${owner} 现在是您账户的所有者，并接收其邮件和付款。您的角色是${ROLES.admin}。`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU}否则请联系支持团队。`,
+      ],
+      action: '打开成员页面',
+    }),
+    account_received: ({ former_owner }, { brand }) => ({
+      subject: `您已成为 ${brand} 一个账户的所有者`,
+      paragraphs: [
+        `${former_owner} 将 ${brand} 的一个账户转让给了您。从现在起，您将接收该账户的邮件和付款。`,
+        '只有您可以删除或转让该账户。',
+      ],
+      action: '打开账户',
     }),
   },
 };

@@ -22,6 +22,8 @@ interface Facts extends Record<'sessions' | 'keys' | 'grants' | 'webhooks' | 'id
   host: string;
   member: string;
   role: string;
+  plan: string;
+  state: 'on' | 'off';
 }
 
 const SENTENCES: Record<SecurityEventName, (facts: Facts) => string> = {
@@ -47,6 +49,9 @@ const SENTENCES: Record<SecurityEventName, (facts: Facts) => string> = {
   webhook_url_changed: t.webhookUrlChanged,
   webhook_deleted: t.webhookDeleted,
   webhook_secret_rotated: (facts) => ('host' in facts ? t.secretRotated(facts) : t.defaultSecretRotated()),
+  plan_checkout_opened: t.planCheckoutOpened,
+  billing_portal_opened: t.billingPortalOpened,
+  auto_topup_changed: (facts) => (facts.state === 'on' ? t.autoTopupOn() : t.autoTopupOff()),
   data_exported: t.dataExported,
   member_invited: t.memberInvited,
   invitation_revoked: t.invitationRevoked,

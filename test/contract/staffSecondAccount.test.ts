@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { accept, addMember, findListed, invite } from '../harness/members.ts';
+import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
+import { startTestService, type TestService } from '../harness/testService.ts';
+
+describe('a member of staff with a second account', () => {
+  const console = new StaffConsole();
+  let service: TestService;
+  before(async () => {
+    const env = { STAFF_EMAILS: console.staffEmails, STAFF_APPROVAL_CREDITS: '99950' };
+    service = await startTestService({ workers: 0, env });
+    await console.open(service);
+  });
+  after(() => service.stop());
+
+  /** Makes the member finance the owner of another account, on which its session acts then. */
+  async function giveSecondAccount(): Promise<void> {
+    const owner = await service.createCustomer(null);
+    const finance = console.member('finance');
+    const email = console.email('finance');
+    expect(await accept(finance, await invite(owner, { email }, 'admin'))).to.equal(303);
+    const { uuid } = await findListed(owner, { email });
+    const { status } = await owner.requestWithSession('POST', `/api/members/${uuid}/hand-over/`);
+    expect(status).to.equal(204);
+  }
+
+  it('is not another person: it neither decides what the first requested, nor gives back more', async () => {
+    const customer = await service.createCustomer('pro');
+    const account = `/admin/accounts/${await findAccountUuid(service, customer)}/`;
+    expect((await console.act(`${account}adjust/`, { credits: '50' }, 'finance')).status).to.equal(303);
+    const form = { ...(await console.readForm(`${account}adjust/`, 'finance')), credits: '99950' };
+    const requested = await console.send(`${account}adjust/`, form, { role: 'finance' });
+    expect(requested.headers.get('location')).to.include('approval-requested');
+    await giveSecondAccount();
+    const path = `/admin/approvals/${(form as Record<string, string>)['request']}/`;
+    const decided = await console.act(`${path}approve/`, {}, 'finance');
+    expect([decided.status, decided.text.includes('You requested the adjustment')]).to.deep.equal([403, true]);
+    expect((await console.act(`${account}adjust/`, { credits: '99949' }, 'finance')).status).to.equal(303);
+    const more = await console.act(`${account}adjust/`, { credits: '2' }, 'finance');
+    expect([more.status, more.text.includes('1 are left')]).to.deep.equal([403, true]);
+    expect(await customer.balance()).to.equal(1_100 + 99_999);
+  });
+
+  it('is not handed over once it has acted as staff, so that the audit log names who did it', async () => {
+    const customer = await service.createCustomer(null);
+    const account = `/admin/accounts/${await findAccountUuid(service, customer)}/`;
+    expect((await console.act(`${account}adjust/`, { credits: '1' })).status).to.equal(303);
+    const heir = await addMember(console.member('admin'), 'admin');
+    const { uuid } = await findListed(console.member('admin'), heir);
+    expectError(
+      await console.member('admin').requestWithSession('POST', `/api/members/${uuid}/hand-over/`),
+      'validation_error',
+      'has acted as staff',
+    );
+  });
+});

@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
+import { accept, addMember, findListed, invite } from '../harness/members.ts';
+import { getAccountId } from '../harness/outbox.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const post = (person: TestCustomer, path: string, body = {}) => person.requestWithSession('POST', path, { body });
+const listOpen = async (person: TestCustomer) =>
+  (await person.requestWithSession('GET', '/api/invitations/')).body.data.map(({ email }: any) => email);
+
+describe('an invitation to an account', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  it('ends when the member who sent it is removed, so that it does not let that person back in', async () => {
+    const owner = await service.createCustomer(null);
+    const admin = await addMember(owner, 'admin');
+    const invited = await service.createCustomer(null);
+    const path = await invite(admin, invited, 'admin');
+    const byOwner = await invite(owner, { email: 'other@example.com' }, 'viewer');
+    expect(byOwner).to.be.a('string');
+    await post(owner, `/api/members/${(await findListed(owner, admin)).uuid}/remove/`);
+    expect(await accept(invited, path)).to.equal(404);
+    expect(await listOpen(owner)).to.deep.equal(['other@example.com']);
+  });
+
+  it('ends when the member who sent it leaves, or gets a role that may not invite', async () => {
+    const owner = await service.createCustomer(null);
+    const [leaving, lowered] = [await addMember(owner, 'admin'), await addMember(owner, 'admin')];
+    const [first, second] = [await service.createCustomer(null), await service.createCustomer(null)];
+    const paths = [await invite(leaving, first, 'admin'), await invite(lowered, second, 'admin')];
+    await post(leaving, '/authentication/leave/');
+    const { uuid } = await findListed(owner, lowered);
+    await owner.requestWithSession('PATCH', `/api/members/${uuid}/`, { body: { role: 'developer' } });
+    expect(await accept(first, paths[0] as string)).to.equal(404);
+    expect(await accept(second, paths[1] as string)).to.equal(404);
+    expect(await listOpen(owner)).to.deep.equal([]);
+  });
+
+  it('stays if another member sent it again', async () => {
+    const owner = await service.createCustomer(null);
+    const admin = await addMember(owner, 'admin');
+    const invited = await service.createCustomer(null);
+    await invite(admin, invited, 'viewer');
+    const [{ uuid }] = (await owner.requestWithSession('GET', '/api/invitations/')).body.data;
+    const { body } = await post(owner, `/api/invitations/${uuid}/resend/`);
+    await post(owner, `/api/members/${(await findListed(owner, admin)).uuid}/remove/`);
+    expect(await accept(invited, new URL(body.url).pathname)).to.equal(303);
+  });
+
+  it('is not accepted by a session that was ended while the request waited for the account', async () => {
+    const owner = await service.createCustomer(null);
+    const invited = await service.createCustomer(null);
+    const path = await invite(owner, invited, 'viewer');
+    let accepted: Promise<number> | undefined;
+    await whileAccountIsLocked(service, await getAccountId(service, owner), async (holder) => {
+      accepted = accept(invited, path);
+      await waitForLockWaits(service);
+      await holder.query('DELETE FROM sessions WHERE account_id = $1', [await getAccountId(service, invited)]);
+    });
+    expect(await accepted).to.equal(401);
+    const { body } = await owner.requestWithSession('GET', '/api/members/');
+    expect(body.data).to.have.length(1);
+  });
+
+  it('is not accepted while the account is suspended', async () => {
+    const owner = await service.createCustomer(null);
+    const invited = await service.createCustomer(null);
+    const path = await invite(owner, invited, 'viewer');
+    service.fabricated.add('suspensions-are-audited');
+    const suspend = (at: string) =>
+      service.sql(`UPDATE accounts SET suspended_at = ${at} WHERE email = $1`, [owner.email]);
+    await suspend('now()');
+    expect(await accept(invited, path)).to.equal(404);
+    await suspend('NULL');
+    expect(await accept(invited, path)).to.equal(303);
+  });
+
+  it('is sent to one address five times a day at most, also if it is revoked in between', async () => {
+    const owner = await service.createCustomer(null);
+    const body = { email: 'victim@example.com', role: 'viewer' };
+    const sent = [];
+    for (let count = 0; count < 6; count += 1) sent.push((await post(owner, '/api/invitations/create/', body)).status);
+    expect(sent).to.deep.equal([201, 201, 201, 201, 201, 400]);
+    expectError(await post(owner, '/api/invitations/create/', body), 'validation_error', 'has received 5 messages');
+    expect((await post(owner, '/api/invitations/create/', { ...body, email: 'b@example.com' })).status).to.equal(201);
+  });
+});
