@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { CHARGE_GENERATIONS, DECIDE_CREATES } from '../../shared/domain/generations/chargeFunctions.ts';
+import { MEMBER_RIGHTS } from '../../shared/spec/roles.ts';
 import { after as at, DAY_MS, FunctionDatabase, NOW, type Row } from './functionDatabase.ts';
 
 export const MODEL = 'imgmodel-2';
 /** Hash of the API key that {@link createChargeFixture} creates. */
 export const KEY = 'ab'.repeat(32);
 export const PROBED_SINCE = at(-60_000);
+const CREATORS = [...MEMBER_RIGHTS.createGenerations];
 /** Start of the month of `NOW`. */
 export const MONTH = new Date('2037-03-01T00:00:00Z');
 export const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');
@@ -79,7 +81,7 @@ export function createChargeFixture() {
     request: Row,
     { keys = [KEY], uploads = [] as string[], accounts = [request['account_id']] } = {},
   ) => {
-    const args = [JSON.stringify([request]), accounts, keys.map(bytes), uploads, NOW, PROBED_SINCE];
+    const args = [JSON.stringify([request]), accounts, keys.map(bytes), uploads, NOW, PROBED_SINCE, CREATORS];
     return (await database.call(DECIDE_CREATES, args))[0];
   };
   const outcome = async (request: Row, options = {}) => (await decide(request, options))?.['outcome'];
@@ -98,6 +100,7 @@ export function createChargeFixture() {
         uploads,
         NOW,
         PROBED_SINCE,
+        CREATORS,
         at(5_000),
         sendsEmail,
         waits,
