@@ -178,6 +178,9 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'studio', isHot: true, hasAutoTopups: true, only: 'members' },
 ];
 
+/** Customers of which there is one of each kind. */
+export const CUSTOMER_KINDS = ROLES.length;
+
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
   return Array.from({ length: count }, (_, index) => {
     const own = random.fork(`customer ${index}`);

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { exitWithUsageError, readCommandLine } from '../../../shared/lib/commandLine.ts';
 import type { Violation } from '../../../shared/domain/invariant.ts';
+import { CUSTOMER_KINDS } from '../clients/customers.ts';
 import { parseNumberOption, parseIntegerOption } from '../options.ts';
 import { runChaos } from '../runChaos.ts';
 import { SEEDED_BUGS } from './bugs.ts';
@@ -79,7 +80,7 @@ async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds
   const { violations, folder: logs } = await runChaos({
     seed,
     seconds,
-    accounts: 18,
+    accounts: CUSTOMER_KINDS,
     clients: 8,
     isCalm: false,
     keepsFiles: false,
