@@ -43,6 +43,10 @@ describe('the undo of a removed sign-in method', () => {
     JSON.parse((await post(visitor, '/api/keys/create/', { name: 'a' })).text).key;
   const isKeyValid = async (key: string) =>
     (await mail.service.request('GET', '/api/keys/', { headers: { authorization: `Bearer ${key}` } })).status === 200;
+  const invite = async (visitor: HttpBrowser, email: string) => {
+    const { text } = await post(visitor, '/api/invitations/create/', { email, role: 'admin' });
+    return new URL(JSON.parse(text).url as string);
+  };
   const link = async (visitor: HttpBrowser) => {
     await visitor.navigate(await startLinking(mail.service.baseUrl, visitor, 'github'));
   };
@@ -94,6 +98,25 @@ describe('the undo of a removed sign-in method', () => {
     // Opened again, the link changes nothing.
     expect((await visitor.submitForm(undoUrl, {})).status).to.equal(200);
     expect(await isSignedIn(again)).to.equal(true);
+  });
+
+  it('removes the people who joined since, and revokes open invitations', async () => {
+    google.fake.person = createPerson();
+    const accomplice = await signIn('google');
+    const joined = await invite(thief, google.fake.person.email);
+    const page = await accomplice.request(joined);
+    await accomplice.submitForm(joined, findForm(page.text, joined.pathname).fields);
+    const key = await createKey(accomplice);
+    expect(await isKeyValid(key)).to.equal(true);
+    const later = await invite(thief, createPerson().email);
+    await new HttpBrowser().submitForm(undoUrl, {});
+    expect([await isKeyValid(key), await isSignedIn(accomplice)]).to.deep.equal([false, false]);
+    google.fake.person = owner;
+    const again = await signIn('google');
+    const { data } = JSON.parse((await again.request(at('/api/members/'))).text);
+    expect(data.filter((member: { removed_at: string | null }) => member.removed_at === null)).to.have.length(1);
+    const { data: open } = JSON.parse((await again.request(at('/api/invitations/'))).text);
+    expect(open, later.pathname).to.deep.equal([]);
   });
 
   it('keeps keys from before the sign-in of that session, and works for seven days', async () => {

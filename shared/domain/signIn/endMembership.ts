@@ -3,7 +3,7 @@ import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Invitation } from '../../tables/Invitation.ts';
-import type { Member } from '../../tables/Member.ts';
+import { Member } from '../../tables/Member.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
@@ -83,13 +83,21 @@ async function revokePendingApprovals(transaction: Transaction, { account_id, nu
 }
 
 /** Revokes the open invitations that a member sent, who may not invite any more. */
-export async function revokeSentInvitations(
+export const revokeSentInvitations = (
   transaction: Transaction,
   { account_id: accountId, number }: Pick<Member, 'account_id' | 'number'>,
   origin: RequestOrigin,
+): Promise<void> => revokeInvitations(transaction, accountId, { invited_by: number }, origin);
+
+async function revokeInvitations(
+  transaction: Transaction,
+  accountId: number,
+  sent: { invited_by: number } | { since: Date },
+  origin: RequestOrigin,
 ): Promise<void> {
   const revoked = await Invitation.query(transaction)
-    .where({ account_id: accountId, invited_by: number })
+    .where({ account_id: accountId })
+    .where((made) => void ('since' in sent ? made.where('created_at', '>=', sent.since) : made.where(sent)))
     .whereNull('accepted_at')
     .whereNull('revoked_at')
     .patch({ revoked_at: now() })
@@ -102,4 +110,21 @@ export async function revokeSentInvitations(
       details: { member: email },
       subject: { invitation: uuid },
     });
+}
+
+/** Removes the people who joined an account that the transaction has locked since a time, with all that they made, and revokes open invitations. */
+export async function undoInvitations(
+  transaction: Transaction,
+  accountId: number,
+  since: Date,
+  origin: RequestOrigin,
+): Promise<void> {
+  await revokeInvitations(transaction, accountId, { since }, origin);
+  const joined = await Member.query(transaction)
+    .where({ account_id: accountId })
+    .whereNot({ role: 'owner' })
+    .whereNull('removed_at')
+    .where('created_at', '>=', since);
+  const departure = { revokesAccess: true, event: 'member_removed', origin } as const;
+  for (const member of joined) await endMembership(transaction, member, departure);
 }
