@@ -227,7 +227,7 @@ const OWN_ENDPOINTS = `
   GET    /admin/tasks/kinds/:kind/run/             operator
   POST   /admin/tasks/kinds/:kind/run/             operator
   GET    /admin/upstreams/                         operator
-  POST   /admin/upstreams/trials/                  operator
+  POST   /admin/upstreams/                         operator
   GET    /admin/upstreams/trials/:uuid/            operator
   GET    /admin/approvals/:uuid/approve/            operator
   POST   /admin/approvals/:uuid/approve/            operator

@@ -82,8 +82,8 @@ describe('the export of an account', () => {
     expect(generation.output_url).to.match(/^http/);
     expect(exported.ledger_entries).to.have.length(2);
     expect(exported.affiliates).to.have.length(1);
-    // The sign-in, the key, the 1,200 rows and this export.
-    expect(exported.security_events).to.have.length(1_203);
+    // The sign-in, the key, the plan, the 1,200 rows and this export.
+    expect(exported.security_events).to.have.length(1_204);
     expect(new Set(exported.security_events.map(({ details }: any) => details.name)).size).to.be.above(1_200);
     expect(exported.security_events.at(-1).event).to.equal('data_exported');
     expect(exported.referrals).to.have.length(1);

@@ -17,7 +17,9 @@ import { RECEIVER_URL } from '../harness/webhookPages.ts';
 const NAMES = new Set(
   [
     // Programs and providers.
-    'claude,chatgpt,cursor,claude code,codex,vs code,javascript,python,webhook,api,google,github,apple'.split(','),
+    'claude,chatgpt,cursor,claude code,codex,vs code,javascript,python,webhook,api,url,uuid,google,github,apple'.split(
+      ',',
+    ),
     // The service, its plans and models, the key of the customers of tests, and a guide.
     'genmeter,starter,lite,pro,studio,image model,video model,test,webhooks'.split(','),
     // Objects of the tests.
@@ -37,13 +39,14 @@ function findEnglish(html: string): string[] {
   const attributes = [...shown.matchAll(/ (?:aria-label|alt|placeholder|title)="([^"]+)"/g)].map(([, text]) => text);
   const title = /<title>(.*?) · [^·<]+<\/title>/.exec(html)?.[1];
   return [title, ...attributes, ...shown.split(/<[^>]*>/)]
-    .map((text = '') => text.trim())
+    .map((text = '') => text.replace(/^[\s:]+/, '').trim())
     .filter((text) => /[a-z]{2}/i.test(text) && !OWN_CHARACTER.test(text) && !isData(text));
 }
 
-/** Addresses, amounts, gift codes, numbers of invoices, types of events, and names. */
+/** Addresses, amounts, durations, parameters, gift codes, numbers of invoices, types of events, and names. */
 const isData = (text: string) =>
-  /@|^https:|^US\$[\d,.]+$|^(GIFT|FAKE)-|^[a-z]+\.[a-z_]+$/.test(text) || NAMES.has(text.toLowerCase());
+  /@|^https:|^US\$[\d,.]+$|^\d+ ms$|^resolution: 1K|^(GIFT|FAKE)-|^[a-z]+\.[a-z_]+$/.test(text) ||
+  NAMES.has(text.toLowerCase());
 
 describe('pages in all languages', () => {
   const fixture = new PayoutFixture();
@@ -113,6 +116,7 @@ describe('pages in all languages', () => {
     await fixture.billing.subscribe(customer, 'pro');
     const create = async (path: string, body: object) =>
       (await customer.requestWithSession('POST', path, { body })).body.uuid as string;
+    service.upstream.outcome = 'wait';
     const generation = (await customer.createImage('a fox')).uuid as string;
     const key = await create('/api/keys/create/', { name: 'my key' });
     const endpoint = await create('/api/webhooks/create/', { url: RECEIVER_URL });

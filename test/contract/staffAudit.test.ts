@@ -110,11 +110,11 @@ describe('the audit log', () => {
       await addFailingTask();
       return { action: '/admin/tasks/kinds/payout.transfer/run/', hasNoAccount: true };
     },
-    'POST /admin/upstreams/trials/': async () => {
+    'POST /admin/upstreams/': async () => {
       const { text } = await console.visit('/admin/upstreams/');
       const [, upstream = ''] = /<option[^>]* value="([^"]+)"/.exec(text) ?? [];
       const page = `/admin/upstreams/?${new URLSearchParams({ upstream, prompt: 'a lighthouse' }).toString()}`;
-      return { action: '/admin/upstreams/trials/', page, hasNoAccount: true };
+      return { action: '/admin/upstreams/', page, hasNoAccount: true };
     },
   };
 

@@ -77,18 +77,16 @@ describe('the upstreams page of staff', () => {
     expect([support.status, support.text.includes('> POST')]).to.deep.equal([200, false]);
   });
 
-  const TRIALS_PATH = `${PATH}trials/`;
-
   const readTrialForm = () => {
     const query = new URLSearchParams({ upstream: 'stability:core', prompt: 'a "lighthouse" & <tower' });
-    return console.readForm(TRIALS_PATH, 'ops', `${PATH}?${query.toString()}`);
+    return console.readForm(PATH, 'ops', `${PATH}?${query.toString()}`);
   };
 
   const sendTrial = async () => {
     const form = await readTrialForm();
-    const { status, headers } = await console.send(TRIALS_PATH, form, { role: 'ops' });
+    const { status, headers } = await console.send(PATH, form, { role: 'ops' });
     const path = headers.get('location') ?? '';
-    expect([status, path]).to.deep.equal([303, `${TRIALS_PATH}${form['request']}/`]);
+    expect([status, path]).to.deep.equal([303, `${PATH}trials/${form['request']}/`]);
     return { form, path };
   };
 
@@ -106,7 +104,7 @@ describe('the upstreams page of staff', () => {
       expect(waiting.text).to.include('waiting for a worker').and.include(`data-reload-to="${path}"`);
       expect(fake.calls).to.deep.equal([]);
 
-      await console.send(TRIALS_PATH, form, { role: 'ops' });
+      await console.send(PATH, form, { role: 'ops' });
       await runTasks(RUN_TRIAL);
       expect(fake.calls).to.have.length(1);
       const { text } = await console.visit(path, 'ops');
@@ -141,7 +139,7 @@ describe('the upstreams page of staff', () => {
 
     it('must wait while others are open', async () => {
       for (let open = 0; open < OPEN_TRIALS_MAX; open += 1) await sendTrial();
-      const { status, text } = await console.send(TRIALS_PATH, await readTrialForm(), { role: 'ops' });
+      const { status, text } = await console.send(PATH, await readTrialForm(), { role: 'ops' });
       expect([status, text.includes('trials are in progress')]).to.deep.equal([429, true]);
       expect(text).to.include('> POST');
       await runTasks(RUN_TRIAL);
@@ -150,7 +148,7 @@ describe('the upstreams page of staff', () => {
 
     it('is refused for another upstream than those of the list', async () => {
       const form = { ...(await readTrialForm()), upstream: 'acme:x', request: randomUUID() };
-      const { status } = await console.send(TRIALS_PATH, form, { role: 'ops' });
+      const { status } = await console.send(PATH, form, { role: 'ops' });
       expect(status).to.equal(404);
       expect(await service.sql('SELECT 1 FROM upstream_trials')).to.deep.equal([]);
     });

@@ -62,7 +62,7 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['GET',     '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'none', taskActions.runTasks.show, { permission: 'manageQueues' }],
   ['POST',    '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'form', taskActions.runTasks.submit, { permission: 'manageQueues' }],
   ['GET',     '/admin/upstreams/',                               'page', 'session', 'account',   'none', showUpstreams, { permission: 'viewDashboard' }],
-  ['POST',    '/admin/upstreams/trials/',                        'page', 'session', 'account',   'form', sendTrial, { permission: 'tryUpstreams' }],
+  ['POST',    '/admin/upstreams/',                               'page', 'session', 'account',   'form', sendTrial, { permission: 'tryUpstreams' }],
   ['GET',     '/admin/upstreams/trials/:uuid/',                  'page', 'session', 'account',   'none', showTrial, { permission: 'tryUpstreams' }],
   ['GET',     '/admin/audit/',                                   'page', 'session', 'account',   'none', showAuditLog, { permission: 'viewAuditLog' }],
   ['GET',     '/admin/reports/',                                 'page', 'session', 'account',   'none', reports.showReports, { permission: 'viewReports' }],

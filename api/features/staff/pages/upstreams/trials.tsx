@@ -15,10 +15,9 @@ import { parseReason, parseRequest, ReasonField } from '../actions/defineAction.
 import { Facts, OutputPreview, Section } from '../sections.tsx';
 
 export const UPSTREAMS_PATH = '/admin/upstreams/';
-const TRIALS_PATH = `${UPSTREAMS_PATH}trials/`;
 const RELOAD_SECONDS = 3;
 
-const getTrialPath = ({ uuid }: Pick<UpstreamTrial, 'uuid'>): string => `${TRIALS_PATH}${uuid}/`;
+const getTrialPath = ({ uuid }: Pick<UpstreamTrial, 'uuid'>): string => `${UPSTREAMS_PATH}trials/${uuid}/`;
 
 /** Has a worker send what the form names, and leads to the page that shows its steps. */
 export async function requestTrialOfForm(ctx: Context): Promise<void> {
@@ -79,7 +78,7 @@ export function Steps({ label, lines }: { label: string; lines: readonly string[
 /** Sends the request that is shown above it. */
 export function SendForm({ ctx, upstream, prompt }: { ctx: Context; upstream: string; prompt: string }): VNode {
   return (
-    <Form action={TRIALS_PATH} token={createCsrfToken(ctx)} class="apart">
+    <Form action={UPSTREAMS_PATH} token={createCsrfToken(ctx)} class="apart">
       <p>
         A worker sends it once, for no account, and follows it to its file. The provider charges for it, and it uses no
         slot of the limits.
