@@ -14,7 +14,7 @@ import { SHOWN_COLUMNS } from '../../presenters/generation.ts';
 import type { ModelKind, ModelSlug } from '../../spec/catalog.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { GENERATION_STATUSES, type GenerationStatus } from '../../spec/states.ts';
-import { Generation } from '../../tables/Generation.ts';
+import type { Generation } from '../../tables/Generation.ts';
 import { ensureModelsKnown, loadReleasedModels } from '../catalog/knownModels.ts';
 import { qualifyColumns } from '../exportList.ts';
 import { DELETION_BLOCK } from './delete.ts';
@@ -96,9 +96,8 @@ export async function listGenerations(
   const bindings = { accountId, offset: getPageOffset(page), limit: PAGE_SIZE };
   let rows = await runStatement<ListedRow>(LIST_UNDELETED, bindings);
   if (rows.some((row) => row.generations_deleted > 0)) rows = await runStatement<ListedRow>(LIST_REMAINING, bindings);
-  const found = rows.filter(({ number }) => number !== null);
-  await ensureModelsKnown(found.map(({ model }) => model));
-  const items = found.map((row) => Generation.fromDatabaseJson(row));
+  const items = rows.filter(({ number }) => number !== null);
+  await ensureModelsKnown(items.map(({ model }) => model));
   return { page, totalItems: rows[0]?.total ?? 0, items };
 }
 
@@ -118,7 +117,7 @@ export async function listGenerationsByCursor(
   before = Number.MAX_SAFE_INTEGER,
 ): Promise<CursorPage> {
   const rows = await runStatement<Generation>(LIST_BEFORE, { accountId, before, limit: PAGE_SIZE + 1 });
-  const items = rows.slice(0, PAGE_SIZE).map((row) => Generation.fromDatabaseJson(row));
+  const items = rows.slice(0, PAGE_SIZE);
   return { items, next: rows.length > PAGE_SIZE ? (items.at(-1) as Generation).number : null };
 }
 
@@ -219,6 +218,5 @@ async function listFiltered(accountId: number, page: number, filter: GenerationF
     models,
     ...buildFilterBindings(filter, page),
   });
-  const list = buildFilteredPage<Generation>(page, rows);
-  return { ...list, items: list.items.map((item) => Generation.fromDatabaseJson(item)) };
+  return buildFilteredPage<Generation>(page, rows);
 }
