@@ -74,7 +74,7 @@ export class FakeBlackForestLabs extends ProviderFake {
     },
   ];
 
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
+  protected override isAuthorized({ headers }: ProviderRequest): boolean {
     return headers['x-key'] === this.key;
   }
 

@@ -95,10 +95,6 @@ class FakeComfyui extends ProviderFake {
     },
   ];
 
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
-    return headers.authorization === `Bearer ${this.key}`;
-  }
-
   protected invalid(message: string): ProviderAnswer {
     const error = { type: 'prompt_outputs_failed_validation', message, details: '', extra_info: {} };
     return { status: 400, body: { error, node_errors: {} } };

@@ -74,10 +74,6 @@ export class FakeDiffusers extends ProviderFake {
     { operation: 'probe', method: 'GET', path: /^\/health$/, respond: () => ({ status: 200, body: { status: 'ok' } }) },
   ];
 
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
-    return headers.authorization === `Bearer ${this.key}`;
-  }
-
   protected invalid(problem: string): ProviderAnswer {
     return { status: 422, body: { error: problem } };
   }

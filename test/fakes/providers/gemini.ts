@@ -149,7 +149,7 @@ export class FakeGemini extends ProviderFake {
     },
   ];
 
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
+  protected override isAuthorized({ headers }: ProviderRequest): boolean {
     return headers['x-goog-api-key'] === this.key;
   }
 

@@ -1,11 +1,11 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { MP4, PNG } from '../misbehave.ts';
 import {
   type ProviderAnswer,
   type ProviderCase,
   ProviderFake,
   type ProviderRequest,
   type ProviderRoute,
+  servePublicFile,
 } from './providerFake.ts';
 
 const IMAGE = { type: 'string', minLength: 1 };
@@ -85,19 +85,12 @@ export class FakeKling extends ProviderFake {
       path: /^\/v1\/videos\/text2video$/,
       respond: () => this.succeed([]),
     },
-    {
-      operation: 'file',
-      method: 'GET',
-      path: /^\/files\/[\w-]+\.(?<type>mp4|png)$/,
-      isPublic: true,
-      respond: (_request, { type }) =>
-        type === 'mp4' ? { file: MP4, type: 'video/mp4' } : { file: PNG, type: 'image/png' },
-    },
+    servePublicFile(/^\/files\/[\w-]+\.(?:mp4|png)$/),
   ];
   private readonly endpoints = new Map<string, string>();
 
   /** Verifies a token as the documentation builds it: HS256, with the id as `iss`, for at most half an hour. */
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
+  protected override isAuthorized({ headers }: ProviderRequest): boolean {
     const [content, signature] = splitToken(headers.authorization?.replace(/^Bearer /, '') ?? '');
     if (signature !== createHmac('sha256', this.key).update(content).digest('base64url')) return false;
     const [header, claims] = content

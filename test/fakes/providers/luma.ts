@@ -1,4 +1,3 @@
-import { MP4, PNG } from '../misbehave.ts';
 import {
   type ProviderAnswer,
   type ProviderCase,
@@ -6,6 +5,7 @@ import {
   type ProviderJob,
   type ProviderRequest,
   type ProviderRoute,
+  servePublicFile,
 } from './providerFake.ts';
 
 const IMAGE = {
@@ -95,19 +95,8 @@ export class FakeLuma extends ProviderFake {
         return job === undefined ? this.notFound : { status: 200, body: this.describe(job) };
       },
     },
-    {
-      operation: 'file',
-      method: 'GET',
-      path: /^\/presigned\/[\w-]+\.(?<type>mp4|png)$/,
-      isPublic: true,
-      respond: (_request, { type }) =>
-        type === 'mp4' ? { file: MP4, type: 'video/mp4' } : { file: PNG, type: 'image/png' },
-    },
+    servePublicFile(/^\/presigned\/[\w-]+\.(?:mp4|png)$/),
   ];
-
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
-    return headers.authorization === `Bearer ${this.key}`;
-  }
 
   protected invalid(problem: string): ProviderAnswer {
     return { status: 400, body: { detail: problem } };

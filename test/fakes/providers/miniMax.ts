@@ -1,10 +1,10 @@
-import { MP4, PNG } from '../misbehave.ts';
 import {
   type ProviderAnswer,
   type ProviderCase,
   ProviderFake,
   type ProviderRequest,
   type ProviderRoute,
+  servePublicFile,
 } from './providerFake.ts';
 
 const IMAGE = { type: 'string', pattern: '^(?:https?://|data:image/)' };
@@ -107,19 +107,8 @@ export class FakeMiniMax extends ProviderFake {
       path: /^\/v1\/files\/list$/,
       respond: () => this.succeed({ files: [] }),
     },
-    {
-      operation: 'file',
-      method: 'GET',
-      path: /^\/download\/[\w-]+\.(?<type>mp4|png)$/,
-      isPublic: true,
-      respond: (_request, { type }) =>
-        type === 'mp4' ? { file: MP4, type: 'video/mp4' } : { file: PNG, type: 'image/png' },
-    },
+    servePublicFile(/^\/download\/[\w-]+\.(?:mp4|png)$/),
   ];
-
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
-    return headers.authorization === `Bearer ${this.key}`;
-  }
 
   protected invalid(problem: string): ProviderAnswer {
     return this.answer(2_013, `invalid params, ${problem}`);

@@ -1,4 +1,3 @@
-import { MP4, PNG } from '../misbehave.ts';
 import {
   type ProviderAnswer,
   type ProviderCase,
@@ -6,6 +5,7 @@ import {
   type ProviderJob,
   type ProviderRequest,
   type ProviderRoute,
+  servePublicFile,
 } from './providerFake.ts';
 
 const strict = { type: 'object', additionalProperties: false };
@@ -138,25 +138,9 @@ export class FakeModelArk extends ProviderFake {
       schema: IMAGE_SCHEMA,
       respond: (request) => this.generate(request),
     },
-    {
-      operation: 'file',
-      method: 'GET',
-      path: /^\/files\/video\.mp4$/,
-      isPublic: true,
-      respond: () => ({ file: MP4, type: 'video/mp4' }),
-    },
-    {
-      operation: 'file',
-      method: 'GET',
-      path: /^\/files\/image\.png$/,
-      isPublic: true,
-      respond: () => ({ file: PNG, type: 'image/png' }),
-    },
+    servePublicFile(/^\/files\/video\.mp4$/),
+    servePublicFile(/^\/files\/image\.png$/),
   ];
-
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
-    return headers.authorization === `Bearer ${this.key}`;
-  }
 
   protected invalid(problem: string): ProviderAnswer {
     return this.error(400, 'InvalidParameter', problem);

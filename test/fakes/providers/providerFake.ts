@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { randomUUID } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { HttpFake } from '../httpFake.ts';
-import { type Misbehaviour, misbehave, type VerbatimResponse } from '../misbehave.ts';
+import { type Misbehaviour, misbehave, MP4, PNG, type VerbatimResponse } from '../misbehave.ts';
 
 /** A request, with the fields of its body. Files of a form are `{ type, bytes }`. */
 export interface ProviderRequest {
@@ -39,6 +39,16 @@ export interface ProviderRoute {
   respond(request: ProviderRequest, groups: Record<string, string>): ProviderAnswer;
 }
 
+/** Outputs at addresses that need no key, by the end of their name. */
+export const servePublicFile = (path: RegExp): ProviderRoute => ({
+  operation: 'file',
+  method: 'GET',
+  path,
+  isPublic: true,
+  respond: (request) =>
+    request.path.endsWith('.mp4') ? { file: MP4, type: 'video/mp4' } : { file: PNG, type: 'image/png' },
+});
+
 /**
  * A strict fake of a provider's API, built from its documentation. It refuses what the documentation does not allow, as
  * the provider would, and keeps the reasons in `refusals`.
@@ -60,12 +70,15 @@ export abstract class ProviderFake extends HttpFake {
   rejectsPrompts = false;
 
   protected abstract readonly routes: ProviderRoute[];
-  /** Returns true if a request has the key where the documentation wants it. */
-  protected abstract isAuthorized(request: ProviderRequest): boolean;
   /** The documented responses to a request without the key, for no address, and with an invalid body. */
   protected abstract readonly unauthorized: ProviderAnswer;
   protected abstract readonly notFound: ProviderAnswer;
   protected abstract invalid(problem: string): ProviderAnswer;
+
+  /** Returns true if a request has the key where the documentation wants it: as a bearer token unless it says otherwise. */
+  protected isAuthorized({ headers }: ProviderRequest): boolean {
+    return headers.authorization === `Bearer ${this.key}`;
+  }
 
   reset(): void {
     this.outcome = 'succeeded';

@@ -1,4 +1,3 @@
-import { MP4, PNG } from '../misbehave.ts';
 import {
   type ProviderAnswer,
   type ProviderCase,
@@ -6,6 +5,7 @@ import {
   type ProviderJob,
   type ProviderRequest,
   type ProviderRoute,
+  servePublicFile,
 } from './providerFake.ts';
 
 /** The real API takes https only. */
@@ -146,19 +146,8 @@ export class FakeRunway extends ProviderFake {
       respond: (request) =>
         this.versioned(request, () => ({ status: 200, body: { creditBalance: 1_000, tier: {}, usage: {} } })),
     },
-    {
-      operation: 'file',
-      method: 'GET',
-      path: /^\/outputs\/[\w-]+\.(?<type>mp4|png)$/,
-      isPublic: true,
-      respond: (_request, { type }) =>
-        type === 'mp4' ? { file: MP4, type: 'video/mp4' } : { file: PNG, type: 'image/png' },
-    },
+    servePublicFile(/^\/outputs\/[\w-]+\.(?:mp4|png)$/),
   ];
-
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
-    return headers.authorization === `Bearer ${this.key}`;
-  }
 
   protected invalid(problem: string): ProviderAnswer {
     const issues = [{ code: 'invalid_value', path: ['body'], message: problem }];

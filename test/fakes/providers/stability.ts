@@ -58,10 +58,6 @@ export class FakeStability extends ProviderFake {
     },
   ];
 
-  protected isAuthorized({ headers }: ProviderRequest): boolean {
-    return headers.authorization === `Bearer ${this.key}`;
-  }
-
   protected invalid(problem: string): ProviderAnswer {
     return this.error(400, 'bad_request', problem);
   }
