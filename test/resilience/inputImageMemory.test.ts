@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { decodeImage, InvalidImageError } from '../../shared/gateways/media/inputImages.ts';
+import { InvalidImageError } from '../../shared/gateways/media/inputImages.ts';
 import { stopThumbnailProcess } from '../../shared/gateways/media/thumbnail.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { createImageDecoder } from '../harness/imageDecoder.ts';
 
 const run = promisify(execFile);
 
@@ -24,22 +23,7 @@ async function readDecoderPeakKb(): Promise<number> {
 }
 
 describe('the memory in which an input image is decoded', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-input-'));
-  });
-  after(async () => {
-    stopThumbnailProcess();
-    await rm(folder, { recursive: true });
-  });
-
-  let files = 0;
-  async function decode(content: Uint8Array) {
-    files += 1;
-    const source = join(folder, `${files}`);
-    await writeFile(source, content);
-    return decodeImage(source, `${source}.decoded`, 1);
-  }
+  const { decode } = createImageDecoder();
 
   it('decodes an image of the largest size after others, which have left little address space', async () => {
     stopThumbnailProcess();

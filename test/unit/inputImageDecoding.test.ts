@@ -1,12 +1,10 @@
-import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type FileHandle, open, readFile, writeFile } from 'node:fs/promises';
 import { crc32, deflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import sharp, { type SharpOptions } from 'sharp';
 import { decodeImage, InvalidImageError } from '../../shared/gateways/media/inputImages.ts';
-import { stopThumbnailProcess } from '../../shared/gateways/media/thumbnail.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { createImageDecoder } from '../harness/imageDecoder.ts';
 import { describeImage, makeImage } from '../harness/inputImages.ts';
 import { MP4 } from '../fakes/misbehave.ts';
 
@@ -33,21 +31,9 @@ function buildChunk(type: string, data: Buffer): Buffer {
 }
 
 describe('decoding an input image', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-input-'));
-  });
-  after(async () => {
-    stopThumbnailProcess();
-    await rm(folder, { recursive: true });
-  });
-
-  let files = 0;
+  const decoder = createImageDecoder();
   async function decode(content: Uint8Array) {
-    files += 1;
-    const source = join(folder, `${files}`);
-    await writeFile(source, content);
-    const image = await decodeImage(source, `${source}.decoded`, 1);
+    const image = await decoder.decode(content);
     return { ...image, content: await readFile(image.localFile) };
   }
 
@@ -147,7 +133,7 @@ describe('decoding an input image', () => {
   });
 
   it('rejects an image that is larger than the limit once it is encoded again', async () => {
-    const source = join(folder, 'large');
+    const source = decoder.getPath('large');
     await writeFile(source, await makeImage('jpeg'));
     const { bytes } = await decodeImage(source, `${source}.decoded`, 1);
     expect((await decodeImage(source, `${source}.same`, 1, bytes)).bytes).to.equal(bytes);
@@ -157,7 +143,7 @@ describe('decoding an input image', () => {
   });
 
   it('flushes the image to the disk before it is stored', async () => {
-    const handle = await open(join(folder, 'any'), 'w');
+    const handle = await open(decoder.getPath('any'), 'w');
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();
     const original = Object.getOwnPropertyDescriptor(prototype, 'sync') as PropertyDescriptor;
