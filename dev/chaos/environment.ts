@@ -142,10 +142,12 @@ export async function startChaosEnvironment({
     upstream.url = upstreamProxy.url.replace(/\/$/, '');
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
     closers.add(() => stripe.stop());
-    let advancedMs = 0;
     const advances: { at: number; milliseconds: number }[] = [];
-    sendRandomCallbacks(upstream, random.fork('callbacks'), () => new Date(Date.now() + advancedMs));
-    const receiver = await new WebhookReceiver(random.fork('webhooks'), () => advancedMs).start();
+    const getAdvancedMs = (at = Date.now()) =>
+      advances.reduce((sum, advance) => (advance.at <= at ? sum + advance.milliseconds : sum), 0);
+    const now = (at = Date.now()) => new Date(at + getAdvancedMs(at));
+    sendRandomCallbacks(upstream, random.fork('callbacks'), () => now());
+    const receiver = await new WebhookReceiver(random.fork('webhooks'), () => getAdvancedMs()).start();
     closers.add(() => receiver.close());
     const mailReceiver = await new MailReceiver(random.fork('mail')).start();
     closers.add(() => mailReceiver.stop());
@@ -211,7 +213,7 @@ export async function startChaosEnvironment({
       start('worker', index, { UPSTREAMS: callbacksVia(addresses[index % APIS] as string) });
     stripe.webhookUrl = `${addresses[0]}/api/billing/webhooks/processor/`;
 
-    stripe.delivery.now = () => Date.now() + advancedMs;
+    stripe.delivery.now = () => now().getTime();
     const chaosEnvironment: ChaosEnvironment = {
       folder,
       description,
@@ -231,21 +233,17 @@ export async function startChaosEnvironment({
       unexpectedExits,
       isRush: false,
       clocks: new ClockWatch(),
-      now: (at = Date.now()) => {
-        const passed = advances.filter((advance) => advance.at <= at);
-        return new Date(passed.reduce((time, { milliseconds }) => time + milliseconds, at));
-      },
-      advancedMs: () => advancedMs,
+      now,
+      advancedMs: () => getAdvancedMs(),
       enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
-      runAdmin: (args) => environment.runAdmin(databaseUrl, args, advancedMs),
+      runAdmin: (args) => environment.runAdmin(databaseUrl, args, getAdvancedMs()),
       emptyRedis: () => emptyRedis(redis.url),
       advanceTime: (milliseconds) => {
-        advancedMs += milliseconds;
         advances.push({ at: Date.now(), milliseconds });
         chaosEnvironment.clocks.disturb();
-        const moved = [...processes.values()].map((managedProcess) => managedProcess.setClock(advancedMs));
+        const moved = [...processes.values()].map((managedProcess) => managedProcess.setClock(getAdvancedMs()));
         void chaosEnvironment.clocks.correct(Promise.all(moved));
-        stripe.jumpTo(new Date(Date.now() + advancedMs));
+        stripe.jumpTo(now());
       },
       close,
     };
