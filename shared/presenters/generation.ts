@@ -73,7 +73,10 @@ export const SHOWN_COLUMNS = [
   'cancel_requested_at',
 ] as const satisfies readonly (keyof Generation)[];
 
-export function presentGeneration(row: Generation): Static<ReturnType<typeof getGenerationResponse>> {
+/** Columns of a generation that its presentation shows. */
+export type PresentedGeneration = Pick<Generation, Exclude<(typeof SHOWN_COLUMNS)[number], 'cancel_requested_at'>>;
+
+export function presentGeneration(row: PresentedGeneration): Static<ReturnType<typeof getGenerationResponse>> {
   const model = getModelInfo(row.model);
   return {
     uuid: row.uuid,

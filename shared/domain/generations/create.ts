@@ -6,6 +6,7 @@ import { describeOutage, isOutage } from '../../lib/database/errors.ts';
 import { chooseRouteOrder } from '../../gateways/upstreams/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
+import type { PresentedGeneration } from '../../presenters/generation.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -28,7 +29,7 @@ import { type CheckedRequest, checkRequest } from './requestChecks.ts';
 
 /** Result of a create request. */
 export interface CreateResult {
-  generation: Generation;
+  generation: PresentedGeneration;
   /** True for the response to an earlier request with the same idempotency key: nothing was charged now. */
   isReplay: boolean;
 }
@@ -188,8 +189,8 @@ function buildQueuedGeneration(
     metadata = null,
   }: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'created_at'> & Partial<Pick<Generation, 'metadata'>>,
   creditsCharged: number,
-): Generation {
-  return Generation.fromDatabaseJson({
+): PresentedGeneration {
+  return {
     uuid,
     model,
     prompt,
@@ -204,7 +205,7 @@ function buildQueuedGeneration(
     error_message: null,
     is_watermarked: false,
     metadata,
-  });
+  };
 }
 
 /** Returns the response to the first request with this key, if this request is the same. */
