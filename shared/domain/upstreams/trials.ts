@@ -127,10 +127,14 @@ type StartedTrial = Pick<UpstreamTrial, 'uuid' | 'upstream' | 'prompt' | 'media_
 async function runTrial(trial: StartedTrial): Promise<void> {
   const steps: string[] = [];
   const takeSteps = () => steps.splice(0).map((step) => step.slice(0, STEP_MAX_CHARACTERS));
-  const timer = setInterval(() => {
+  // One write at a time, and the last before the end: steps stay in their order. Those of a failed write are missing.
+  let writing: Promise<unknown> = Promise.resolve();
+  const writeSteps = async () => {
     const added = takeSteps();
-    // Steps of a failed write are missing on the page.
-    if (added.length > 0) void runStatement(ADD_STEPS, { uuid: trial.uuid, steps: added }).catch(() => {});
+    if (added.length > 0) await runStatement(ADD_STEPS, { uuid: trial.uuid, steps: added }).catch(() => {});
+  };
+  const timer = setInterval(() => {
+    writing = writing.then(writeSteps);
   }, WRITE_INTERVAL_MS);
   let stored: GenerationFile | undefined;
   try {
@@ -140,6 +144,7 @@ async function runTrial(trial: StartedTrial): Promise<void> {
     steps.push(`= failed: ${err instanceof TrialError ? err.message : 'see the log of the worker'}`);
   } finally {
     clearInterval(timer);
+    await writing;
   }
   const { output_path: output = null, thumbnail_path: thumbnail = null } = stored ?? {};
   await runStatement(END_TRIAL, { uuid: trial.uuid, now: now(), output, thumbnail, steps: takeSteps() });
