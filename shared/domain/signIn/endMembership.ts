@@ -112,7 +112,10 @@ async function revokeInvitations(
     });
 }
 
-/** Removes the people who joined an account that the transaction has locked since a time, with all that they made, and revokes open invitations. */
+/**
+ * Removes the people who joined an account since a time, with all that they made, and revokes open invitations. The
+ * transaction has locked the account.
+ */
 export async function undoInvitations(
   transaction: Transaction,
   accountId: number,

@@ -45,8 +45,8 @@ const BUILD_TIMEOUT_MS = 10_000;
  * @throws ServiceError not_found, validation_error
  */
 export async function showUpstreamRequest(upstream: string, prompt: string): Promise<string[]> {
-  const routes = await listUpstreamRoutes();
-  if (!routes.some((route) => route.upstream === upstream))
+  const routes = Object.values(getUpstreamRoutes()).flat();
+  if (!routes.some((route) => `${route.upstream.name}:${route.modelId}` === upstream))
     throw new ServiceError('not_found', 'Not found. Choose an upstream of the list.');
   if (prompt.trim() === '') throw new ServiceError('validation_error', 'Enter a prompt.');
   const lines: string[] = [];

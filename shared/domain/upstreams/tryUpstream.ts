@@ -10,6 +10,7 @@ import {
   createRedactor,
   findUpstreamRoute,
   getDownloadPolicy,
+  getDownloadSource,
   getUpstream,
   getUpstreamRoutes,
   omitImageParams,
@@ -193,9 +194,9 @@ async function collect(
 }
 
 async function downloadOutput(url: string, route: UpstreamRoute, print: (line: string) => void): Promise<string> {
-  const headers = getUpstream(route).getFileHeaders(url);
+  const source = getDownloadSource(route, url);
+  const { headers } = source;
   print(`> GET ${shorten(url)}${headers === undefined ? '' : ` with ${Object.keys(headers).join(', ')}`}`);
-  const source = { url, ...(headers === undefined ? {} : { headers }) };
   const content = await downloadContent(source, getDownloadPolicy(route), 0, newTempFile);
   if ('data' in content) throw new Error('an empty file was downloaded');
   return content.localFile;

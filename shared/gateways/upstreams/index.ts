@@ -3,7 +3,7 @@ import { ConfigError } from '../../lib/config.ts';
 import { upstreamRequestDuration } from '../../lib/metrics.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { withSpan } from '../../lib/tracing.ts';
-import type { DownloadPolicy } from '../media/download.ts';
+import type { DownloadPolicy, DownloadSource } from '../media/download.ts';
 import { describedUpstream } from './described/describedUpstream.ts';
 import { falUpstream } from './fal.ts';
 import type { AdapterName } from './modelPresets.ts';
@@ -30,6 +30,12 @@ export function getUpstream(route: UpstreamRoute): Upstream {
     upstreamCache().set(name, upstream);
   }
   return upstream;
+}
+
+/** Returns how an output is downloaded: with our key from the upstream itself, and from no other address. */
+export function getDownloadSource(route: UpstreamRoute, url: string): DownloadSource {
+  const headers = getUpstream(route).getFileHeaders(url);
+  return headers === undefined ? { url } : { url, headers };
 }
 
 /** Returns which addresses the outputs of a route may have. */

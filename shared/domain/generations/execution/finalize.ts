@@ -5,7 +5,7 @@ import {
   countRouteOutputs,
   FAILURE_MESSAGES,
   getDownloadPolicy,
-  getUpstream,
+  getDownloadSource,
   isTestUpstream,
   type UpstreamRoute,
   type UpstreamOutput,
@@ -51,7 +51,7 @@ export async function finalizeGeneration(
     const store = (output: UpstreamOutput, place: number): Promise<GenerationFile> =>
       retry(() =>
         storeOutput({
-          output: 'url' in output ? addHeaders(output.url, route) : output,
+          output: 'url' in output ? getDownloadSource(route, output.url) : output,
           ...(resize === undefined ? {} : { resize }),
           policy: getDownloadPolicy(route),
           kind: route.kind,
@@ -81,12 +81,6 @@ export async function finalizeGeneration(
     logger.error({ err: error, generationId: uuid }, 'output invalid; failing generation');
     await retry(() => endFailedRun(generation, FAILURE_MESSAGES.unusableOutput));
   }
-}
-
-/** Adds our key to an address of the upstream itself, and to no other. */
-function addHeaders(url: string, route: UpstreamRoute): { url: string; headers?: Record<string, string> } {
-  const headers = getUpstream(route).getFileHeaders(url);
-  return headers === undefined ? { url } : { url, headers };
 }
 
 /** Returns null if the price table does not fit: a wrong price must not block an output. */
