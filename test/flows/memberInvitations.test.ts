@@ -68,6 +68,22 @@ describe('an invitation to an account', () => {
     expect(body.data).to.have.length(1);
   });
 
+  it('makes a member whose session acts on the account, or stays open', async () => {
+    const owner = await service.createCustomer(null);
+    const invited = await service.createCustomer(null);
+    const path = await invite(owner, invited, 'viewer');
+    await service.sql(
+      `CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stands for a crash'; END $$;
+       CREATE TRIGGER reject BEFORE UPDATE OF account_id ON sessions FOR EACH ROW EXECUTE FUNCTION reject()`,
+    );
+    expect(await accept(invited, path)).to.equal(500);
+    expect(await findListed(owner, invited)).to.equal(undefined);
+    await service.sql('DROP FUNCTION reject CASCADE');
+    expect(await accept(invited, path)).to.equal(303);
+    const { body } = await invited.requestWithSession('GET', '/authentication/accounts/');
+    expect(body.accounts.find((account: any) => account.is_current)).to.include({ email: owner.email, role: 'viewer' });
+  });
+
   it('is not accepted while the account is suspended', async () => {
     const owner = await service.createCustomer(null);
     const invited = await service.createCustomer(null);

@@ -21,13 +21,12 @@ import { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
-import { SESSION_ENDED_MEANWHILE_DETAIL } from '../accounts/credentials.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findPersonOfCaller } from '../accounts/people.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { findActiveSession } from '../signIn/sessions.ts';
 import { buildInvitationUrl, readInvitationToken } from './invitationUrl.ts';
+import { enterAccount } from './switchAccount.ts';
 
 /** An invitation, and the address that accepts it, which the inviter may pass on. */
 export interface SentInvitation {
@@ -261,52 +260,58 @@ const START_COUNTING = prepared(
    SELECT account_id, 1, sum(credits), sum(generations) FROM usage_totals WHERE account_id = :accountId GROUP BY account_id`,
 );
 
-async function hasOpenSession(personId: number, { credential }: Caller, transaction: Transaction): Promise<boolean> {
-  if (credential.kind !== 'session') return false;
-  return (await findActiveSession(credential.hash, transaction))?.person_id === personId;
-}
-
 /**
- * Makes the person behind a session a member of the account that the link invites it to.
- * @returns the uuid of the account.
+ * Makes the person behind a session a member of the account that the link invites it to, and lets the session act on it.
  * @throws ServiceError as {@link readInvitation}; validation_error if the account has as many members as it may;
  *   invalid_api_key if the session ended meanwhile.
  */
-export async function acceptInvitation(caller: Caller, token: string, origin: RequestOrigin): Promise<string> {
+export async function acceptInvitation(caller: Caller, token: string, origin: RequestOrigin): Promise<void> {
   const { invitation: found } = await readInvitation(caller, token);
-  const { account_id: accountId } = found;
-  return Account.transaction(async (transaction) => {
-    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
+  await Account.transaction(async (transaction) => {
+    const account = await Account.query(transaction).findById(found.account_id).forNoKeyUpdate().throwIfNotFound();
     const { invitation } = await readInvitation(caller, token, transaction);
-    const person = await findPersonOfCaller(caller, transaction);
-    const {
-      id: personId,
-      email,
-      erased_at: erasedAt,
-    } = await Person.query(transaction)
-      .findById(person?.id ?? 0)
+    const known = await findPersonOfCaller(caller, transaction);
+    const person = await Person.query(transaction)
+      .findById(known?.id ?? 0)
       .forNoKeyUpdate()
       .throwIfNotFound();
-    if (erasedAt !== null) throw new ServiceError('not_found', 'Not found. Your account was deleted: sign in again.');
-    // Sessions of a person end under the lock of the person.
-    if (!(await hasOpenSession(personId, caller, transaction)))
-      throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
+    if (person.erased_at !== null)
+      throw new ServiceError('not_found', 'Not found. Your account was deleted: sign in again.');
     await invitation.$query(transaction).patch({ accepted_at: now() });
-    const current = { account_id: accountId, person_id: personId };
-    if ((await Member.query(transaction).where(current).whereNull('removed_at').resultSize()) > 0) return account.uuid;
-    await assertMembersLeft(transaction, accountId);
-    if (account.member_count === 1) await runStatement(START_COUNTING, { accountId }, transaction);
-    const number = account.member_count + 1;
-    await account.$query(transaction).patch({ member_count: number });
-    const { role, invited_by } = invitation;
-    await Member.query(transaction).insert({ ...current, number, uuid: uuidv7(), role, invited_by, created_at: now() });
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'member_joined',
-      origin: { ...origin, memberNumber: number },
-      details: { member: email, role },
-      subject: { invitation: invitation.uuid },
-    });
-    return account.uuid;
+    const present = { account_id: account.id, person_id: person.id };
+    const member =
+      (await Member.query(transaction).findOne(present).whereNull('removed_at')) ??
+      (await addMember(transaction, account, person, invitation, origin));
+    await enterAccount(transaction, caller, member, origin);
   });
+}
+
+async function addMember(
+  transaction: Transaction,
+  account: Account,
+  { id: personId, email }: Person,
+  { uuid, role, invited_by }: Invitation,
+  origin: RequestOrigin,
+): Promise<Member> {
+  const { id: accountId } = account;
+  await assertMembersLeft(transaction, accountId);
+  if (account.member_count === 1) await runStatement(START_COUNTING, { accountId }, transaction);
+  const number = account.member_count + 1;
+  await account.$query(transaction).patch({ member_count: number });
+  const invited = { person_id: personId, role, invited_by };
+  const member = await Member.query(transaction).insertAndFetch({
+    ...invited,
+    account_id: accountId,
+    number,
+    uuid: uuidv7(),
+    created_at: now(),
+  });
+  await recordSecurityEvent(transaction, {
+    accountId,
+    event: 'member_joined',
+    origin: { ...origin, memberNumber: number },
+    details: { member: email, role },
+    subject: { invitation: uuid },
+  });
+  return member;
 }

@@ -1,8 +1,10 @@
+import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { MemberRole } from '../../spec/roles.ts';
 import { Account } from '../../tables/Account.ts';
+import type { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
 import type { Caller } from '../accounts/caller.ts';
@@ -40,8 +42,6 @@ export async function listJoinedAccounts({ accountId, member }: Caller): Promise
  * @throws ServiceError not_found unless the person is a member; account_suspended; invalid_api_key if the session ended.
  */
 export async function switchAccount(caller: Caller, accountUuid: string, origin: RequestOrigin): Promise<void> {
-  const { credential } = caller;
-  if (credential.kind !== 'session') throw invalidCredentialError(caller);
   await Account.transaction(async (transaction) => {
     const person = await findPersonOfCaller(caller, transaction);
     if (person === undefined) throw invalidCredentialError(caller);
@@ -51,13 +51,26 @@ export async function switchAccount(caller: Caller, accountUuid: string, origin:
     if (account === undefined || member === undefined)
       throw new ServiceError('not_found', 'Not found. You are not a member of an account with that UUID.');
     if (account.suspended_at !== null) throw accountSuspendedError();
-    const { number: memberNumber } = member;
-    const change = { account_id: account.id, member_number: memberNumber, last_used_at: now() };
-    const switched = await Session.query(transaction).findById(credential.hash).patch(change);
-    if (switched === 0) throw invalidCredentialError(caller);
-    await Person.query(transaction).findById(person.id).patch({ current_account_id: account.id });
-    if (account.id === caller.accountId) return;
-    const entered = { accountId: account.id, origin: { ...origin, memberNumber } };
-    await recordSecurityEvent(transaction, { ...entered, event: 'account_entered' });
+    await enterAccount(transaction, caller, member, origin);
   });
+}
+
+/**
+ * Lets the session of a caller act as another of its person's members. The account and the person are locked.
+ * @throws ServiceError invalid_api_key if the session ended.
+ */
+export async function enterAccount(
+  transaction: Transaction,
+  caller: Caller,
+  { account_id: accountId, number: memberNumber, person_id: personId }: Member,
+  origin: RequestOrigin,
+): Promise<void> {
+  const { credential } = caller;
+  if (credential.kind !== 'session') throw invalidCredentialError(caller);
+  const change = { account_id: accountId, member_number: memberNumber, last_used_at: now() };
+  const switched = await Session.query(transaction).findById(credential.hash).patch(change);
+  if (switched === 0) throw invalidCredentialError(caller);
+  await Person.query(transaction).findById(personId).patch({ current_account_id: accountId });
+  if (accountId === caller.accountId) return;
+  await recordSecurityEvent(transaction, { accountId, event: 'account_entered', origin: { ...origin, memberNumber } });
 }

@@ -169,8 +169,7 @@ export const invitation = defineAccountAction({
     };
   },
   perform: async (ctx, caller) => {
-    const origin = getRequestOrigin(ctx);
-    await switchAccount(caller, await acceptInvitation(caller, readToken(ctx), origin), origin);
+    await acceptInvitation(caller, readToken(ctx), getRequestOrigin(ctx));
     return '/account/';
   },
 });
