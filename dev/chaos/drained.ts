@@ -18,7 +18,9 @@ const PENDING_WORK_SQL = `
 
 /** Tasks that run, or are due soon. Pages that nothing is paid on are synced for a day. */
 const PENDING_TASKS_SQL = `
-  SELECT kind, count(*) FROM tasks
+  SELECT kind, count(*), count(lease) > 0 AS "isRunning",
+         cast(extract(epoch FROM min(run_at) - $1::timestamptz) * 1000 AS float8) AS "waitMs"
+    FROM tasks
    WHERE lease IS NOT NULL OR (run_at <= $1::timestamptz + interval '2 minutes' AND kind <> 'topup.page')
    GROUP BY kind`;
 
@@ -56,26 +58,33 @@ export async function findLongestRetryMs(client: Queryable, now: Date): Promise<
   return Math.ceil(rows[0].ms as number) + 1_000;
 }
 
-/** Describes the pending work; empty when all has settled. */
-export async function listPendingWork(client: Queryable, environment: ChaosEnvironment): Promise<string[]> {
+/** Work that has not settled. */
+interface PendingWork {
+  /** Empty when all has settled. */
+  descriptions: string[];
+  /** Time until the first task is due, if all work is tasks that wait to be tried again; otherwise 0. */
+  waitMs: number;
+}
+
+/** Finds the pending work. */
+export async function findPendingWork(client: Queryable, environment: ChaosEnvironment): Promise<PendingWork> {
   const { rows } = await client.query(PENDING_WORK_SQL, [environment.now()]);
   const tasks = await client.query(PENDING_TASKS_SQL, [environment.now()]);
-  const counts = [
-    ...Object.entries(rows[0] as Record<string, string>),
-    ...tasks.rows.map(({ kind, count }) => [`tasks ${kind}`, count as string] as const),
-  ].filter(([, count]) => Number(count) > 0);
   const earliest = (environment.now().getTime() - EVENT_RETENTION_MS) / 1_000;
   const eventIds = environment.stripe.events
     .filter(({ type, created }) => !UNTRACKED_EVENT_TYPES.includes(type) && created > earliest)
     .map(({ id }) => id);
   const unknown = await client.query(
-    `SELECT count(*) AS events FROM unnest($1::text[]) AS sent (id)
+    `SELECT count(*) AS "events that have not arrived" FROM unnest($1::text[]) AS sent (id)
       WHERE NOT EXISTS (SELECT FROM payment_events e WHERE e.event_id = sent.id)`,
     [eventIds],
   );
-  const missed = Number(unknown.rows[0].events);
-  return [
-    ...counts.map(([what, count]) => `${count} ${what}`),
-    ...(missed > 0 ? [`${missed} events that have not arrived`] : []),
-  ];
+  const others = Object.entries<string>({ ...rows[0], ...unknown.rows[0] })
+    .filter(([, count]) => Number(count) > 0)
+    .map(([what, count]) => `${count} ${what}`);
+  const isWaiting = others.length === 0 && tasks.rows.length > 0 && tasks.rows.every(({ isRunning }) => !isRunning);
+  return {
+    descriptions: [...others, ...tasks.rows.map(({ kind, count }) => `${count} tasks ${kind}`)],
+    waitMs: isWaiting ? Math.max(0, Math.min(...tasks.rows.map(({ waitMs }) => waitMs as number))) : 0,
+  };
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../../shared/domain/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import type { ChaosClients } from './clients/clients.ts';
-import { findLongestRetryMs, findOverdueRefunds, listPendingWork } from './drained.ts';
+import { findLongestRetryMs, findOverdueRefunds, findPendingWork } from './drained.ts';
 import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
 import type { SpeedWatch } from './speedWatch.ts';
@@ -19,6 +19,8 @@ const DRAIN_PATIENCE_MAX = 2;
 const ELEVEN_MINUTES_MS = 11 * 60_000;
 /** An owed refund may still be due this long after healing: its sweep runs every 30 s. */
 const OWED_REFUND_LIMIT_MS = 60_000;
+/** Shorter waits for the next attempt of a task are not skipped. */
+const SKIPPED_FROM_MS = 1_000;
 const OVER_AN_HOUR_MS = 65 * 60_000;
 
 /** Times of the first successes after healing. */
@@ -59,8 +61,8 @@ export async function heal(environment: ChaosEnvironment, clients: ChaosClients)
 }
 
 /**
- * Waits for pending work, or until enough is known.
- * @returns the time since healing in milliseconds; null if it never settled.
+ * Waits for pending work, or until enough is known. Moves the clocks on while only tasks are left that will be tried again.
+ * @returns the time since healing in milliseconds, with what was skipped; null if it never settled.
  */
 export async function waitUntilDrained(
   environment: ChaosEnvironment,
@@ -74,9 +76,11 @@ export async function waitUntilDrained(
     /** The last pending work, also if it has been completed since. */
     let lastPending: string[] = [];
     let isRefundOverdue = false;
+    let skippedMs = 0;
+    const elapsedMs = () => Date.now() - healedAt + skippedMs;
     const checkRefunds = async () => {
       const paidMs = Math.min(1.5, speed.slownessBetween(healedAt, Date.now())) * OWED_REFUND_LIMIT_MS;
-      if (isRefundOverdue || Date.now() < healedAt + paidMs) return;
+      if (isRefundOverdue || elapsedMs() < paidMs) return;
       const overdue = await findOverdueRefunds(client, new Date(environment.now().getTime() - paidMs));
       found.push(...overdue);
       isRefundOverdue = overdue.length > 0;
@@ -84,15 +88,19 @@ export async function waitUntilDrained(
     const isDrained = async () => {
       await checkRefunds();
       if (isEnough !== undefined && found.some(isEnough)) return true;
-      const pendingWork = await listPendingWork(client, environment);
-      if (pendingWork.length > 0) lastPending = pendingWork;
-      return pendingWork.length === 0;
+      const { descriptions, waitMs } = await findPendingWork(client, environment);
+      if (descriptions.length > 0) lastPending = descriptions;
+      if (waitMs > SKIPPED_FROM_MS) {
+        environment.advanceTime(waitMs);
+        skippedMs += waitMs;
+      }
+      return descriptions.length === 0;
     };
     const patience = Math.min(DRAIN_PATIENCE_MAX, speed.slownessBetween(healedAt, Date.now()));
     const timeoutMs = isEnough === undefined ? DRAIN_TIMEOUT_MS * patience : DRAINED_LIMIT_MS;
     const isSettled = await waitUntil(isDrained, timeoutMs);
     if (isEnough !== undefined && found.some(isEnough)) return null;
-    const settledMs = isSettled ? Date.now() - healedAt : null;
+    const settledMs = isSettled ? elapsedMs() : null;
     found.push(...checkSettled({ at: healedAt, settledMs }, speed, lastPending));
     await environment.stripe.drained().catch((error: Error) => {
       found.push({

@@ -120,6 +120,8 @@ async function demoteWhileCreating(step: Step, member: ChaosMember): Promise<voi
 /** Removes the member while it creates. */
 async function removeWhileCreating(step: Step, member: ChaosMember): Promise<void> {
   const { customer, random } = step;
+  // The session of a later sign-in acts on the person's own account.
+  const before = { ...member };
   const removal = retryUntilKnown(step, () =>
     sendWithSession(step, {
       kind: 'remove member',
@@ -135,7 +137,7 @@ async function removeWhileCreating(step: Step, member: ChaosMember): Promise<voi
   const [removed] = await Promise.all([removal, createInBurst(step, member)]);
   if (removed.isUnknown) return;
   customer.members = customer.members.filter((other) => other !== member);
-  if (removed.isGood || removed.code === 'not_found') await createNothing(step, member, 'was removed');
+  if (removed.isGood || removed.code === 'not_found') await createNothing(step, before, 'was removed');
 }
 
 /** Errors of a create that its credential and role admit: a burst before it may have taken all slots of the account. */
