@@ -58,7 +58,10 @@ class EndpointRequest<Body, Query> {
   }
 }
 
-/** Everything that the pipeline decides before an endpoint runs. Defaults: `rest`, and twice `account`. */
+/**
+ * Everything that the pipeline decides before an endpoint runs. Defaults: surface `rest`, credential and rate limit
+ * `account`. The body follows from the method: none for GET, else JSON, or `raw` with `readsBody`.
+ */
 type EndpointPolicy = { surface?: 'rest' | 'json'; rateLimit?: RouteRateLimit } & (
   | ({ credential?: 'account' } & KeyPolicy)
   | ({ credential: 'session' } & SessionPolicy)
@@ -70,7 +73,7 @@ type EndpointPolicy = { surface?: 'rest' | 'json'; rateLimit?: RouteRateLimit } 
  * follow from this.
  */
 export interface EndpointDefinition<Body extends TSchema, Query extends TSchema, ParsedBody = Static<Body>> {
-  /** Name of the method in generated clients, and the scope of its idempotency keys. */
+  /** Operation id in the OpenAPI document, and the scope of its idempotency keys. */
   id: string;
   /** Method and path. */
   route: `${RouteMethod} /${string}`;
@@ -97,11 +100,13 @@ export interface EndpointDefinition<Body extends TSchema, Query extends TSchema,
   /** Error codes beyond those that follow from credentials, rate limit, path and body. */
   errors?: readonly ErrorCode[];
   /**
-   * True if the endpoint takes an `Idempotency-Key`: a repeated request gets the first response again. `ofMember`: only the
-   * member who made the first one, whose role the response gives. `own`: the endpoint sees to that by itself.
+   * True if the endpoint takes an `Idempotency-Key`: a repeated request gets the first response again. After a crash
+   * `run` is executed again with the same `id`, so it saves the response in the transaction of its change, or derives the
+   * keys of its effects from the `id`. `ofMember`: only for the member who sent the first request, whose role the
+   * response gives. `own`: `run` reads the key.
    */
   idempotent?: true | 'ofMember' | 'own';
-  /** Returns the body of the response; undefined if it has none, or was sent already. */
+  /** Calls the domain. Returns the body of the response; undefined if it has none, or was sent already. */
   run: (request: EndpointRequest<ParsedBody, Static<Query>>) => unknown;
 }
 

@@ -30,9 +30,9 @@ export type RouteBody = 'none' | 'json' | 'form' | 'raw';
 
 /** Everything else that is decided before the handler runs. */
 export interface RoutePolicy {
-  /** Access that an API key or an access token must have. */
+  /** Access that an API key or an access token must have: a scope, or `unrestricted` for a key without any option. */
   access?: RequiredAccess;
-  /** Right that the role of the member must hold; without a caller, of no one. */
+  /** Right that the role of the member must hold. Not checked for a visitor who is not signed in. */
   needs?: MemberRight;
   /** Permission that the role of a staff member must hold. */
   permission?: StaffPermission;
@@ -46,7 +46,10 @@ export interface RoutePolicy {
   hasImages?: true;
   /** The path names a generation, which is read together with the API key. */
   readsGeneration?: true;
-  /** The handler verifies the API key once it has locked the account. A known key without options is not read before. */
+  /**
+   * The handler verifies the API key once it has locked the account. Until then the pipeline uses the key as this
+   * process last read it, unless it has options.
+   */
   verifiesKey?: true;
   /** A health check, which is logged at level debug only and never traced. */
   isProbe?: true;

@@ -5,8 +5,9 @@ import { HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
 import { UUID_PATTERN } from '../lib/uuid.ts';
 
 /**
- * Catalog of all jobs: the contract between the processes. Payloads carry ids, and what selects
- * the slots of the upstream; Postgres is the source of truth. A job is a hint that rows are due: the sweep replaces a lost one, and a repeated one finds nothing to do.
+ * Catalog of all jobs: the contract between the processes. Payloads carry ids, and what selects the slots of the
+ * upstream; Postgres is the source of truth. A job is a hint that rows are due: the sweep replaces a lost one, and a
+ * repeated one finds nothing to do.
  */
 
 /** Batch size of a job: ids that are enqueued together share one job. */
@@ -135,13 +136,13 @@ export const JOBS = {
   'autoTopups.charge': { queue: 'billing', payload: AccountsPayload, attempts: 1 },
   /** Charges automatic top-ups whose job was lost. */
   'autoTopups.sweep': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
-  /** Runs the time-based billing tasks: expiry, lapsed subscriptions, owed refunds. */
+  /** Ends simulated subscriptions after their year and those past due for too long, and syncs lapsed ones. */
   'billing.maintain': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Fetches events that the payment processor did not deliver. */
   'paymentEvents.backfill': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 5 * MINUTE_MS },
   /** Compares recent subscriptions and payments with the payment processor. */
   'payments.reconcile': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: HOUR_MS },
-  /** Pays affiliates their payable commissions, and resolves payouts of unknown outcome. */
+  /** Creates the payouts of payable commissions; a task transfers each. */
   'payouts.run': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 10 * MINUTE_MS },
   /** Renews credit periods that have ended, and grants the next month. */
   'creditPeriods.renew': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },

@@ -6,8 +6,9 @@ export interface Task {
   /** Identifies what it is about, within its kind. */
   key: string;
   accountId: number | null;
-  /** Failed runs so far. */
+  /** Failed runs in a row, without the present one. */
   attempts: number;
+  /** When it was first scheduled. */
   createdAt: Date;
   /** Token of the run. */
   lease: string;
@@ -32,11 +33,13 @@ export interface TaskKind {
   run(tasks: readonly [Task, ...Task[]]): Promise<Postponement | undefined>;
   /** Wait after the first failed run, doubled after each further one, and its maximum. */
   backoff: Backoff;
-  /** Returns true if a failed task is given up: staff may repeat it. Default: it is repeated for ever. */
+  /**
+   * Returns true if a task whose run has just failed is given up: staff may repeat it. Default: it is repeated for ever.
+   */
   isGivenUp?(task: Task, error: unknown): boolean;
-  /** Runs at the same time in one process. Default: 1. */
+  /** Maximum number of runs at the same time in one process. Default: 1. */
   concurrency?: number;
-  /** Tasks of one run. Default: 1. */
+  /** Maximum number of tasks of one run. Default: 1. */
   batchSize?: number;
   /** Query of the rows that must have a task: columns `account_id` and `key`. Checked as an invariant. */
   waiting?: string;
