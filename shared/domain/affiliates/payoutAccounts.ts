@@ -72,7 +72,7 @@ async function createAccountLink(connectAccountId: string): Promise<string | nul
  */
 async function createPayoutAccount(accountId: number, replaces: string | null): Promise<string> {
   const { uuid: accountUuid, email } = await Account.query().findById(accountId).throwIfNotFound();
-  // Idempotent per account: concurrent requests, and a retry after a crash, create one connected account.
+  // Idempotent per account and owner: concurrent requests, and a retry after a crash, create one connected account.
   const owner = { accountUuid, email, ...(replaces !== null && { replaces }) };
   const createdId = await mapProcessorErrors(processor.createConnectedAccount(owner), REJECTED_DETAIL);
   await Affiliate.query()
@@ -83,6 +83,16 @@ async function createPayoutAccount(accountId: number, replaces: string | null): 
     .whereRaw('connect_account_id IS NOT DISTINCT FROM ?', [replaces]);
   const stored = await getAffiliate(accountId);
   return stored.connect_account_id as string;
+}
+
+/**
+ * Detaches the connected account of an account that is handed over: it holds the identity and the bank account of the
+ * former owner. A payout that was created before is still transferred to it.
+ */
+export async function detachPayoutAccount(transaction: Transaction, accountId: number): Promise<void> {
+  await Affiliate.query(transaction)
+    .patch({ connect_account_id: null, connect_onboarded: false, payout_enabled: false })
+    .where({ account_id: accountId });
 }
 
 /** The state of a connected account at the processor; null if it no longer exists there. */
