@@ -40,3 +40,9 @@ export type MemberRight = keyof typeof MEMBER_RIGHTS;
 export function hasRight(role: MemberRole, right: MemberRight): boolean {
   return (MEMBER_RIGHTS[right] as readonly MemberRole[]).includes(role);
 }
+
+/** Returns whether a role holds all rights of another one. */
+export function includesRights(role: MemberRole, other: MemberRole): boolean {
+  const rights = Object.keys(MEMBER_RIGHTS) as MemberRight[];
+  return rights.every((right) => hasRight(role, right) || !hasRight(other, right));
+}

@@ -12,6 +12,7 @@ import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { addMember, findListed, withKey } from '../harness/members.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
+import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { ALL_ROUTES, buildPath, isChange, ROUTES, VALID_BODIES } from '../harness/routes.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
@@ -139,6 +140,23 @@ describe('roles of members', () => {
     await owner.requestWithSession('PATCH', `/api/members/${uuid}/`, { body: { role: 'admin' } });
     await developer.createImage();
     expect((await developer.request('GET', '/api/billing/invoices/')).status).to.equal(200);
+  });
+
+  it('a member changes no key that acts with rights which its role lacks, and can revoke it', async () => {
+    const owner = await service.createCustomer('studio');
+    const developer = await addMember(owner, 'developer');
+    const options = { scopes: ['svc:read', 'svc:write'], credit_limit: { credits: 8, period: 'month' } };
+    const change = (person: TestCustomer, uuid: string, body: object) =>
+      person.requestWithSession('PATCH', `/api/keys/${uuid}/`, { body });
+    const { uuid } = await createRestrictedKey(service, owner, options);
+    for (const lifted of [{ scopes: null }, { credit_limit: null }])
+      expectError(await change(developer, uuid, lifted), 'insufficient_scope', 'acts with the role owner');
+    const { body } = await owner.requestWithSession('GET', '/api/keys/');
+    expect(body.data.find((key: { uuid: string }) => key.uuid === uuid)).to.deep.include(options);
+    const own = await createRestrictedKey(service, developer, options);
+    expect((await change(developer, own.uuid, { credit_limit: null })).status).to.equal(200);
+    expect((await change(owner, own.uuid, { scopes: null })).status).to.equal(200);
+    expect((await developer.requestWithSession('POST', `/api/keys/${uuid}/revoke/`)).status).to.equal(200);
   });
 
   it('MCP tools obey the role of the member whose credential it is', async () => {

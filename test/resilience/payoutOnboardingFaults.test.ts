@@ -1,5 +1,9 @@
 import { expect } from 'chai';
 import { enrollAffiliate, getAffiliateStatus, signUpReferred } from '../harness/affiliates.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
+import { addMember, findListed } from '../harness/members.ts';
+import { getAccountId } from '../harness/outbox.ts';
 import { COMMISSION, PayoutFixture } from '../harness/payoutFixture.ts';
 
 describe('payout onboarding with faults of connected accounts', () => {
@@ -60,6 +64,52 @@ describe('payout onboarding with faults of connected accounts', () => {
       expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
     });
   }
+
+  it('transfers nothing to the former owner of an account that was handed over, and pays the new one', async () => {
+    const { affiliate, refer, accountId, transfers } = await fixture.createAffiliate();
+    const heir = await addMember(affiliate, 'developer');
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.advanceMonths();
+    const { uuid } = await findListed(affiliate, heir);
+    const handedOver = await affiliate.requestWithSession('POST', `/api/members/${uuid}/hand-over/`, { body: {} });
+    expect(handedOver.status).to.equal(204);
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([]);
+    const { stats, ...state } = await getAffiliateStatus(affiliate);
+    expect(state).to.include({ payout_enabled: false, connect_onboarded: false });
+    expect(stats).to.include({ pending_cents: COMMISSION.lite, paid_cents: 0 });
+    const link = await heir.requestWithSession('POST', '/api/affiliate/onboarding-link/', { body: {} });
+    expect(link.status, JSON.stringify(link.body)).to.equal(200);
+    expect(link.body.url).to.not.include(accountId);
+    fixture.billing.stripe.onboard(link.body.url);
+    await fixture.billing.drained();
+    await fixture.runPayouts();
+    expect((await getAffiliateStatus(affiliate)).stats).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+    expect(transfers()).to.deep.equal([]);
+  });
+
+  it('keeps no connected account that its former owner created while the account was handed over', async () => {
+    const { service } = fixture.billing;
+    const { affiliate } = await enrollAffiliate(service.baseUrl);
+    const heir = await addMember(affiliate, 'admin');
+    const { uuid } = await findListed(affiliate, heir);
+    const id = await getAccountId(service, affiliate);
+    const created = await whileAccountIsLocked(service, id, async (holder) => {
+      const request = affiliate.requestWithSession('POST', '/api/affiliate/onboarding-link/', { body: {} });
+      await waitForLockWaits(service);
+      await holder.query(`UPDATE members SET role = 'admin' WHERE account_id = $1 AND role = 'owner'`, [id]);
+      await holder.query(`UPDATE members SET role = 'owner' WHERE uuid = $1`, [uuid]);
+      await holder.query(
+        `UPDATE accounts SET (email, first_name, language, use_case, social_provider) =
+           (SELECT email, first_name, language, use_case, social_provider FROM people WHERE email = $2) WHERE id = $1`,
+        [id, heir.email],
+      );
+      return { request };
+    });
+    expectError(await created.request, 'insufficient_scope', 'repeat it');
+    const [stored] = await service.sql('SELECT connect_account_id FROM affiliates WHERE account_id = $1', [id]);
+    expect(stored).to.deep.equal({ connect_account_id: null });
+  });
 
   it('returns 503 for onboarding and logs the cause if Connect is not enabled', async () => {
     const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);

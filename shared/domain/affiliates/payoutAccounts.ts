@@ -7,6 +7,7 @@ import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { type AccountSnapshot, nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
+import { roleChangedError } from '../accounts/lockedCredentials.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
 import { getAffiliate } from './enroll.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
@@ -69,20 +70,35 @@ async function createAccountLink(connectAccountId: string): Promise<string | nul
  * Creates a connected account.
  * @param replaces the one that it replaces, which no longer exists.
  * @returns the id that is stored: another request may have created it first.
+ * @throws ServiceError insufficient_scope if the account was handed over meanwhile.
  */
 async function createPayoutAccount(accountId: number, replaces: string | null): Promise<string> {
   const { uuid: accountUuid, email } = await Account.query().findById(accountId).throwIfNotFound();
-  // Idempotent per account: concurrent requests, and a retry after a crash, create one connected account.
+  // Idempotent per account and owner: concurrent requests, and a retry after a crash, create one connected account.
   const owner = { accountUuid, email, ...(replaces !== null && { replaces }) };
   const createdId = await mapProcessorErrors(processor.createConnectedAccount(owner), REJECTED_DETAIL);
-  await Affiliate.query()
-    // Resets the state of a simulated onboarding, or of the previous connected account.
-    .patch({ connect_account_id: createdId, connect_onboarded: false, payout_enabled: false, synced_at: now() })
-    .where({ account_id: accountId })
-    // The previous id stays until it is replaced, as it is part of the idempotency key.
-    .whereRaw('connect_account_id IS NOT DISTINCT FROM ?', [replaces]);
-  const stored = await getAffiliate(accountId);
-  return stored.connect_account_id as string;
+  return withAccountLock(accountId, async (transaction, { email: present }) => {
+    // The account was handed over meanwhile. Payouts of the new owner must not go to the former one.
+    if (present !== email) throw roleChangedError();
+    await Affiliate.query(transaction)
+      // Resets the state of a simulated onboarding, or of the previous connected account.
+      .patch({ connect_account_id: createdId, connect_onboarded: false, payout_enabled: false, synced_at: now() })
+      .where({ account_id: accountId })
+      // The previous id stays until it is replaced, as it is part of the idempotency key.
+      .whereRaw('connect_account_id IS NOT DISTINCT FROM ?', [replaces]);
+    const stored = await Affiliate.query(transaction).findById(accountId).throwIfNotFound();
+    return stored.connect_account_id as string;
+  });
+}
+
+/**
+ * Detaches the connected account of an account that is handed over: it holds the identity and the bank account of the
+ * former owner. A payout that was created before is still transferred to it.
+ */
+export async function detachPayoutAccount(transaction: Transaction, accountId: number): Promise<void> {
+  await Affiliate.query(transaction)
+    .patch({ connect_account_id: null, connect_onboarded: false, payout_enabled: false })
+    .where({ account_id: accountId });
 }
 
 /** The state of a connected account at the processor; null if it no longer exists there. */

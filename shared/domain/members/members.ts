@@ -10,6 +10,7 @@ import { Account } from '../../tables/Account.ts';
 import { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
+import { detachPayoutAccount } from '../affiliates/payoutAccounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
@@ -183,8 +184,8 @@ export async function revokeMemberAccess(
 }
 
 /**
- * Hands an account over to another member, who gets its address, messages and payouts; the caller becomes an admin. The
- * customer at the payment processor stays, with the address that it has there.
+ * Hands an account over to another member, who gets its address and messages, and its payouts once they are set up
+ * again; the caller becomes an admin. The customer at the payment processor stays, with the address that it has there.
  * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, and for an account
  *   that has acted as staff.
  */
@@ -207,6 +208,7 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
     await former.$query(transaction).patch({ role: 'admin' });
     await heir.$query(transaction).patch({ role: 'owner' satisfies MemberRole });
     await account.$query(transaction).patch(pickOwnerColumns(person));
+    await detachPayoutAccount(transaction, accountId);
     await recordHandOver(transaction, former, heir, origin);
     const details = { member: person.email };
     await recordSecurityEvent(transaction, {

@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { sha256 } from '../../lib/secrets.ts';
 import type { PaymentProcessor } from './paymentProcessor.ts';
 import { findOrNull, unwrap, withIdempotencyKey } from './stripeClient.ts';
 import { ACCOUNT_KEY, buildOwnerKey, CURRENCY, PAYOUT_KEY, toSearchStart } from './stripeMappers.ts';
@@ -7,7 +8,8 @@ import { ACCOUNT_KEY, buildOwnerKey, CURRENCY, PAYOUT_KEY, toSearchStart } from 
 export function buildConnectMethods(stripe: Stripe) {
   return {
     createConnectedAccount: async (owner) => {
-      const key = buildOwnerKey('connect', owner);
+      // An account that is handed over gets another connected account, also within the day for which a key is kept.
+      const key = `${buildOwnerKey('connect', owner)}-${sha256(owner.email).toString('hex').slice(0, 16)}`;
       const params = {
         type: 'express' as const,
         email: owner.email,
