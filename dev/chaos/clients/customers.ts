@@ -133,6 +133,8 @@ export interface ChaosCustomer {
   /** Referral code of an affiliate. */
   code: string | null;
   isReady: boolean;
+  /** Deletes its account. */
+  isLeaving?: true;
 }
 
 const DEFAULT_ROLE = {

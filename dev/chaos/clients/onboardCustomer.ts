@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { type RestResponse, sendWithKey, sendRest, type RestRequest } from './restRequests.ts';
 import { createKey } from './actions/keys.ts';
 import { getJson } from './actions/lists.ts';
@@ -58,14 +57,9 @@ async function followReferralLink(step: Step): Promise<string | null> {
 
 /**
  * Signs in and stores the cookie.
- * @param expectedErrors that an account may get that is being deleted.
  * @returns false if that failed.
  */
-export async function signInCustomer(
-  step: Step,
-  cookie?: string,
-  expectedErrors: readonly ErrorCode[] = [],
-): Promise<boolean> {
+export async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
   const { state, customer } = step;
   const response = await sendRest(step, {
     kind: 'sign in',
@@ -74,7 +68,8 @@ export async function signInCustomer(
     body: { email: customer.email },
     headers: cookie === undefined ? {} : { cookie },
     status: 200,
-    expectedErrors,
+    // The account may be erased while the sign-in waits for it.
+    expectedErrors: customer.isLeaving === true ? ['not_found'] : [],
     shape: 'user',
   });
   if (!response.isGood) return false;

@@ -102,7 +102,7 @@ function createLeavingCustomer(step: Step, payments: Payments): ChaosCustomer {
   const email = `leaving-${newStepId(step)}@example.com`;
   const absent = { isHot: false, hasAutoTopups: false, isAffiliate: false, hasEndpoints: false, usesWebhookUrl: false };
   const plan = payments === 'late top-up' ? customer.role.plan : null;
-  return { ...customer, email, role: { ...customer.role, ...absent, plan } };
+  return { ...customer, email, isLeaving: true, role: { ...customer.role, ...absent, plan } };
 }
 
 /** Removes what the comparison with the database would miss after the erasure: the address and the prompts. */
@@ -153,8 +153,7 @@ async function signInAgain(step: Step): Promise<boolean> {
   const { customer, state } = step;
   const accountUuid = customer.uuid;
   customer.uuid = null;
-  // The account may be erased while the sign-in waits for it.
-  const isSignedIn = await signInCustomer(step, undefined, ['not_found']);
+  const isSignedIn = await signInCustomer(step);
   const isSame = !isSignedIn || customer.uuid === accountUuid;
   if (customer.uuid !== null) state.store.accounts.delete(customer.uuid);
   customer.uuid = accountUuid;
