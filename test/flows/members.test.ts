@@ -217,6 +217,20 @@ describe('members of an account', () => {
       );
     });
 
+    it('does not lift the limit of oneself, which others set; only the owner sets its own', async () => {
+      const owner = await service.createCustomer(null);
+      const admin = await addMember(owner, 'admin');
+      const { uuid } = await findListed(owner, admin);
+      const change = (person: TestCustomer, of: string, limit: object | null) =>
+        person.requestWithSession('PATCH', `/api/members/${of}/`, { body: { credit_limit: limit } });
+      const limit = { credits: 10, period: 'day' };
+      expect((await change(owner, uuid, limit)).status).to.equal(200);
+      expect((await change(admin, uuid, limit)).status, 'unchanged').to.equal(200);
+      expectError(await change(admin, uuid, null), 'validation_error', 'another member must change your own limit');
+      expect((await findListed(owner, admin)).credit_limit).to.deep.include(limit);
+      expect((await change(owner, (await findListed(owner, owner)).uuid, limit)).status).to.equal(200);
+    });
+
     it('is rejected for members of another account, and for keys', async () => {
       const [owner, other] = [await service.createCustomer(null), await service.createCustomer(null)];
       const { uuid } = await findListed(other, await addMember(other, 'viewer'));

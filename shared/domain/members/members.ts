@@ -88,8 +88,8 @@ export interface MemberChange {
 /**
  * Changes the role or the spending limit of a member, effective for its next request and that of its keys and applications.
  * One who may not invite any more leaves no open invitation.
- * @throws ServiceError not_found; validation_error for the role of the owner, or the caller's own; insufficient_scope or
- *   invalid_api_key if the caller's role or session changed meanwhile.
+ * @throws ServiceError not_found; validation_error for the role of the owner, the caller's own, and its own limit unless it
+ *   is the owner; insufficient_scope or invalid_api_key if the caller's role or session changed meanwhile.
  */
 export async function changeMember(
   caller: Caller,
@@ -103,12 +103,13 @@ export async function changeMember(
     const member = await requireLockedMember(transaction, caller, uuid);
     const { number, role: former } = member;
     const isRoleChanged = role !== undefined && role !== former;
+    const isOwn = number === requireMember(caller).number;
     if (isRoleChanged) {
       if (former === 'owner')
         throw new ServiceError('validation_error', 'role: the owner has this role until the account is handed over.', {
           field: 'role',
         });
-      if (number === requireMember(caller).number)
+      if (isOwn)
         throw new ServiceError('validation_error', 'role: another member with the right must change your own role.', {
           field: 'role',
         });
@@ -119,6 +120,10 @@ export async function changeMember(
     }
     const isLimitChanged =
       limit !== undefined && (await setSpendingLimit(transaction, accountId, { memberNumber: number }, limit));
+    if (isLimitChanged && isOwn && former !== 'owner')
+      throw new ServiceError('validation_error', 'credit_limit: another member must change your own limit.', {
+        field: 'credit_limit',
+      });
     if (!isRoleChanged && !isLimitChanged) return;
     const details: Record<string, string | number> = {
       member: await describePerson(transaction, member),
