@@ -97,6 +97,13 @@ describe('an invitation to an account', () => {
     expect(await accept(invited, path)).to.equal(303);
   });
 
+  it('is counted in the list after its last page, too', async () => {
+    const owner = await service.createCustomer(null);
+    await invite(owner, { email: 'invited@example.com' }, 'viewer');
+    const { body } = await owner.requestWithSession('GET', '/api/invitations/?page=9');
+    expect(body.pagination).to.include({ total_items: 1, total_pages: 1 });
+  });
+
   it('is sent to one address five times a day at most, also if it is revoked in between', async () => {
     const owner = await service.createCustomer(null);
     const body = { email: 'victim@example.com', role: 'viewer' };

@@ -146,6 +146,13 @@ describe('test mode with the sample upstream', () => {
     expect((await end(tester, 'after')).status).to.equal('succeeded');
   });
 
+  it('counts its keys after the last page of their usage, too', async () => {
+    const customer = await service.createCustomer('pro');
+    const { tester } = await addTestKey(customer);
+    const { body } = await tester.request('GET', '/api/usage/keys/?page=9');
+    expect(body.pagination).to.include({ total_items: 1, total_pages: 1 });
+  });
+
   it('ends with the access of the account, is exported with it and erased with it', async () => {
     const customer = await service.createCustomer(null);
     const { tester } = await addTestKey(customer);

@@ -65,11 +65,19 @@ export interface LockedPerson {
   accounts: Account[];
 }
 
-/** Locks the accounts of which a person is a member, and the person. */
-export async function lockPerson(transaction: Transaction, personId: number): Promise<LockedPerson> {
+/**
+ * Locks the accounts of which a person is a member, and the person.
+ * @param joinedId a further account, which the person becomes a member of.
+ */
+export async function lockPerson(
+  transaction: Transaction,
+  personId: number,
+  joinedId: number | null = null,
+): Promise<LockedPerson> {
   const own = () => Member.query(transaction).where({ person_id: personId }).whereNull('removed_at');
   const accounts = await Account.query(transaction)
     .whereIn('id', own().select('account_id'))
+    .orWhere({ id: joinedId })
     .orderBy('id')
     .forNoKeyUpdate();
   const person = await Person.query(transaction).findById(personId).forNoKeyUpdate().throwIfNotFound();

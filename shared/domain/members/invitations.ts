@@ -22,7 +22,7 @@ import { Person } from '../../tables/Person.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
-import { findPersonOfCaller } from '../accounts/people.ts';
+import { findPersonOfCaller, getPerson, lockPerson } from '../accounts/people.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { buildInvitationUrl, readInvitationToken } from './invitationUrl.ts';
@@ -142,18 +142,15 @@ async function sendInvitation(
   });
 }
 
-const LIST_INVITATIONS = prepared(
-  'list_invitations',
-  `SELECT i.*, cast(count(*) OVER () AS int) AS total FROM invitations i
-    WHERE i.account_id = :accountId AND i.accepted_at IS NULL AND i.revoked_at IS NULL
-    ORDER BY i.created_at DESC, i.uuid OFFSET :offset LIMIT ${PAGE_SIZE}`,
-);
-
 /** Lists the invitations of an account that can be accepted or have expired, newest first. */
 export async function listInvitations(accountId: number, page: number): Promise<ListPage<Invitation>> {
-  const bindings = { accountId, offset: getPageOffset(page) };
-  const rows = await runStatement<Invitation & { total: number }>(LIST_INVITATIONS, bindings);
-  return { page, totalItems: rows[0]?.total ?? 0, items: rows };
+  const open = () => openInvitations().where({ account_id: accountId });
+  const newest = [{ column: 'created_at', order: 'desc' as const }, { column: 'uuid' }];
+  const [totalItems, items] = await Promise.all([
+    open().resultSize(),
+    open().orderBy(newest).offset(getPageOffset(page)).limit(PAGE_SIZE),
+  ]);
+  return { page, totalItems, items };
 }
 
 /**
@@ -267,20 +264,17 @@ const START_COUNTING = prepared(
  */
 export async function acceptInvitation(caller: Caller, token: string, origin: RequestOrigin): Promise<void> {
   const { invitation: found } = await readInvitation(caller, token);
+  const { account_id: accountId } = found;
+  const { id: personId } = await getPerson(caller);
   await Account.transaction(async (transaction) => {
-    const account = await Account.query(transaction).findById(found.account_id).forNoKeyUpdate().throwIfNotFound();
+    const { person, accounts, members } = await lockPerson(transaction, personId, accountId);
     const { invitation } = await readInvitation(caller, token, transaction);
-    const known = await findPersonOfCaller(caller, transaction);
-    const person = await Person.query(transaction)
-      .findById(known?.id ?? 0)
-      .forNoKeyUpdate()
-      .throwIfNotFound();
-    if (person.erased_at !== null)
+    const account = accounts.find(({ id }) => id === accountId);
+    if (account === undefined || person.erased_at !== null)
       throw new ServiceError('not_found', 'Not found. Your account was deleted: sign in again.');
     await invitation.$query(transaction).patch({ accepted_at: now() });
-    const present = { account_id: account.id, person_id: person.id };
     const member =
-      (await Member.query(transaction).findOne(present).whereNull('removed_at')) ??
+      members.find(({ account_id: id }) => id === accountId) ??
       (await addMember(transaction, account, person, invitation, origin));
     await enterAccount(transaction, caller, member, origin);
   });

@@ -2,7 +2,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
-import type { ApiKey } from '../../tables/ApiKey.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
 
 /** Credits, less refunds, and generations. */
 export interface UsageSum {
@@ -26,7 +26,7 @@ const LIST_KEY_USAGE = prepared(
 const LIST_TEST_KEY_USAGE = prepared(
   'list_test_key_usage',
   `SELECT k.uuid, k.name, k.prefix, k.revoked_at, coalesce(u.credits, 0) AS credits,
-          coalesce(u.generations, 0) AS generations, cast(count(*) OVER () AS int) AS total
+          coalesce(u.generations, 0) AS generations
      FROM api_keys k
      LEFT JOIN usage_keys u ON u.account_id = k.test_account_id AND u.key_number = k.number
     WHERE k.account_id = :accountId AND k.test_account_id IS NOT NULL
@@ -45,9 +45,11 @@ export async function listKeyUsage(accountId: number, page: number): Promise<Lis
 }
 
 async function listTestKeyUsage(accountId: number, page: number): Promise<ListPage<KeyUsage>> {
-  const offset = getPageOffset(page);
-  const rows = await runStatement<KeyUsage & { total: number }>(LIST_TEST_KEY_USAGE, { accountId, offset });
-  return { page, totalItems: rows[0]?.total ?? 0, items: rows };
+  const [totalItems, items] = await Promise.all([
+    ApiKey.query().where({ account_id: accountId }).whereNotNull('test_account_id').resultSize(),
+    runStatement<KeyUsage>(LIST_TEST_KEY_USAGE, { accountId, offset: getPageOffset(page) }),
+  ]);
+  return { page, totalItems, items };
 }
 
 /** Usage of an account by key: those that used most, the sum of its other keys, and of what no key created. */
