@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -217,6 +218,26 @@ describe('a payment that an account got nothing for', () => {
       [82_800, 82_800],
     ]);
     expect(await customer.balance()).to.equal(1100);
+  });
+
+  it('follows for a second subscription although a run of its task, which found nothing to do, has not ended', async () => {
+    const customer = await billing.createCustomer(null);
+    const pages = [await openCheckoutPage(customer, 'lite'), await openCheckoutPage(customer, 'pro')] as const;
+    billing.stripe.reopenCheckout(pages[0]);
+    billing.stripe.completeCheckout(pages[1]);
+    await billing.drained();
+    const lease = randomUUID();
+    await billing.service.sql(
+      `INSERT INTO tasks (kind, key, run_at, lease, created_at)
+       SELECT 'subscription.followUp', cast(id + ahead AS text), now() + interval '1 day', $1, now()
+         FROM (SELECT max(id) AS id FROM subscriptions) newest, generate_series(1, 20) ahead`,
+      [lease],
+    );
+    billing.stripe.completeCheckout(pages[0]);
+    const second = billing.stripe.findSubscription(billing.customerId(customer)).id;
+    await eventually('canceled', async () => billing.stripe.findSubscription(second).status === 'canceled');
+    await billing.service.sql('DELETE FROM tasks WHERE lease = $1', [lease]);
+    await billing.drained();
   });
 });
 

@@ -12,7 +12,7 @@ import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { entitlementFor } from '../credits/entitlement.ts';
-import { scheduleTasks } from '../tasks/scheduleTasks.ts';
+import { rescheduleTasks, scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { applySubscriptionInvoices } from './invoices.ts';
 import { oweBackAfterDeletion, recordOwedRefunds } from './invoiceRefunds.ts';
 import { recordPlanHistory } from './planHistory.ts';
@@ -84,7 +84,9 @@ async function patchWithFollowUp(
   patch: Partial<Subscription>,
 ): Promise<Subscription> {
   const { id, account_id: accountId } = subscription;
-  if (followUp !== null) await scheduleTasks(transaction, FOLLOW_UP_KIND, [{ key: String(id), accountId }]);
+  // A run that has found nothing to do must not complete the task of this one; a run that fails keeps its attempts.
+  const write = subscription.follow_up === null ? rescheduleTasks : scheduleTasks;
+  if (followUp !== null) await write(transaction, FOLLOW_UP_KIND, [{ key: String(id), accountId }]);
   return subscription.$query(transaction).patchAndFetch({ ...patch, follow_up: followUp });
 }
 
