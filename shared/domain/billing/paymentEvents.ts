@@ -7,7 +7,7 @@ import { paymentEventLag } from '../../lib/metrics.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { applyEventSnapshots, type EventSnapshot, fetchEventSnapshots } from './eventSnapshots.ts';
-import { APPLY_EVENT_KIND, PROCESSOR_TASK } from './processorTasks.ts';
+import { APPLY_EVENT_KIND, PROCESSOR_TASK, withProcessor } from './processorTasks.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
@@ -23,7 +23,7 @@ export const APPLY_PAYMENT_EVENT: TaskKind = {
   isGivenUp: ({ attempts, createdAt }) =>
     attempts + 1 >= MIN_ATTEMPTS && createdAt <= addMilliseconds(now(), -GIVE_UP_AFTER_MS),
   waiting: `SELECT cast(NULL AS bigint) AS account_id, event_id AS key FROM payment_events WHERE processed_at IS NULL`,
-  run: async ([{ key: eventId }]) => {
+  run: withProcessor(async ({ key: eventId }) => {
     const event = await PaymentEvent.query().findOne({ event_id: eventId }).whereNull('processed_at');
     if (event === undefined) return undefined;
     const snapshots = await fetchEventSnapshots(event);
@@ -33,7 +33,7 @@ export const APPLY_PAYMENT_EVENT: TaskKind = {
     paymentEventLag.observe(Math.max(0, (now().getTime() - event.received_at.getTime()) / 1_000));
     logger.info({ event: eventId, type: event.type, accountId: snapshots[0]?.accountId }, 'payment event applied');
     return undefined;
-  },
+  }),
 };
 
 /** Applies the snapshots of an event and marks it as applied, in one transaction under the account's lock. */
