@@ -57,6 +57,16 @@ describe('invoices at Stripe', () => {
       expect(await fixture.readReversals(inquired.invoiceId)).to.deep.equal(nothing);
     });
 
+    it('was returned when the last refund completed the amount, and not by a prevented dispute about an earlier one', async () => {
+      const { invoiceId } = await fixture.createPaidInvoice();
+      const [first, last] = [fixture.fake.refund(invoiceId, 20_000), fixture.fake.refund(invoiceId)];
+      const dispute = fixture.fake.openDispute(invoiceId, { amountCents: 20_000, isPrevented: true });
+      Object.assign(first, { created: last.created - 200 });
+      Object.assign(dispute, { created: last.created - 100 });
+      const { returnedAt } = await fixture.readReversals(invoiceId);
+      expect(returnedAt).to.deep.equal(new Date(1_000 * last.created));
+    });
+
     it('is refunded with all of its payments, once', async () => {
       const { invoiceId, invoice } = await fixture.createPaidInvoice();
       const [first] = fixture.fake.store.list('invoice_payment').filter((entry) => getId(entry.invoice) === invoiceId);

@@ -35,6 +35,26 @@ function sumCents(returns: Return[]): number {
   return returns.reduce((sum, { cents }) => sum + cents, 0);
 }
 
+function sumAmounts(parts: readonly { amount: number }[]): number {
+  return parts.reduce((sum, { amount }) => sum + amount, 0);
+}
+
+function sumPaidCents(payments: readonly InvoicePayment[]): number {
+  return payments.reduce((sum, { paidCents }) => sum + paidCents, 0);
+}
+
+/** Adds up what was returned of an invoice: credits outside of Stripe, and of each payment at most what it paid. */
+function sumReversals(credits: Return[], payments: readonly InvoicePayment[]) {
+  let returnedCents = sumCents(credits);
+  let reversedCents = returnedCents;
+  for (const { charge, disputes, paidCents } of payments) {
+    const reversals = computeReversals(charge, disputes);
+    returnedCents += Math.min(paidCents, reversals.returnedCents);
+    reversedCents += Math.min(paidCents, reversals.reversedCents);
+  }
+  return { returnedCents, reversedCents };
+}
+
 /** Returns when the sum of the returned amounts has reached the paid one. */
 function findReturnTime(returns: Return[], paidCents: number): Date | null {
   let cents = 0;
@@ -73,13 +93,15 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
     return parts;
   }
 
-  /** Lists what was returned of a charge by refunds and by disputes. */
+  /** Lists what was returned of a charge by refunds and by disputes, counted as in `computeReversals`. */
   async function listReturns({ charge, disputes }: InvoicePayment): Promise<Return[]> {
     const refunds =
       charge.amount_refunded === 0 ? [] : (await unwrap(stripe.refunds.list({ charge: charge.id, limit: 100 }))).data;
     const kept = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
-    const lost = disputes.filter(({ status }) => status === 'lost' || status === 'prevented');
-    return [...kept, ...lost].map(({ amount, created }) => ({ cents: amount, at: fromUnixSeconds(created) }));
+    const prevented = disputes.filter(({ status }) => status === 'prevented');
+    const lost = disputes.filter(({ status }) => status === 'lost');
+    const counted = sumAmounts(kept) >= sumAmounts(prevented) ? kept : prevented;
+    return [...counted, ...lost].map(({ amount, created }) => ({ cents: amount, at: fromUnixSeconds(created) }));
   }
 
   /** Lists the amounts that were refunded outside of Stripe and recorded as credit notes. */
@@ -97,17 +119,9 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
     readReversals: async ({ id: invoiceId, paidCents: invoiceCents, hasCreditNotes }) => {
       const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes);
       const payments = await listInvoicePayments(invoiceId);
-      let returnedCents = sumCents(credits);
-      let reversedCents = returnedCents;
-      let openDispute: string | null = null;
-      for (const { charge, disputes, paidCents } of payments) {
-        const reversals = computeReversals(charge, disputes);
-        returnedCents += Math.min(paidCents, reversals.returnedCents);
-        reversedCents += Math.min(paidCents, reversals.reversedCents);
-        if (disputes.some(isDisputeOpen)) openDispute ??= charge.id;
-      }
-      const reversals = { returnedCents, reversedCents, openDispute };
-      if (invoiceCents <= 0 || returnedCents < invoiceCents) return { ...reversals, returnedAt: null };
+      const openDispute = payments.find(({ disputes }) => disputes.some(isDisputeOpen))?.charge.id ?? null;
+      const reversals = { ...sumReversals(credits, payments), openDispute };
+      if (invoiceCents <= 0 || reversals.returnedCents < invoiceCents) return { ...reversals, returnedAt: null };
       const returns = [...credits];
       for (const payment of payments) returns.push(...(await listReturns(payment)));
       return { ...reversals, returnedAt: findReturnTime(returns, invoiceCents) };
@@ -123,9 +137,8 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
         else if (part === 'refused' && outcome === 'refunded') outcome = 'refused';
       }
       if (outcome !== 'refunded') return outcome;
-      const partsCents = parts.reduce((sum, { paidCents }) => sum + paidCents, 0);
       const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice));
-      const returnedCents = partsCents + sumCents(credits);
+      const returnedCents = sumPaidCents(parts) + sumCents(credits);
       return returnedCents < invoice.amount_paid ? 'incomplete' : 'refunded';
     },
 
@@ -149,13 +162,9 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
       const customerId = getStripeId(invoice?.customer);
       const subscriptionId = getSubscriptionId(invoice);
       if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionId === null) return null;
-      let capturedCents = 0;
-      let reversedCents = sumCents(await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice)));
-      for (const { charge, disputes, paidCents } of await listInvoicePayments(invoiceId)) {
-        capturedCents += paidCents;
-        reversedCents += computeReversals(charge, disputes).reversedCents;
-      }
-      const paidCents = Math.min(invoice.amount_paid, capturedCents);
+      const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice));
+      const payments = await listInvoicePayments(invoiceId);
+      const paidCents = Math.min(invoice.amount_paid, sumPaidCents(payments));
       return {
         customerId,
         subscriptionId,
@@ -167,7 +176,7 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
         paidAt: fromUnixSeconds(invoice.status_transitions.paid_at ?? invoice.created),
         paidCents,
         netCents: computeNetCents(paidCents, invoice),
-        reversedCents: Math.min(paidCents, reversedCents),
+        reversedCents: Math.min(paidCents, sumReversals(credits, payments).reversedCents),
       };
     },
 
