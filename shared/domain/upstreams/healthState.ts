@@ -14,7 +14,7 @@ export interface HealthState {
 export function toHealthState(row: UpstreamHealth | null, at: Date): HealthState {
   return {
     health: row,
-    isStale: row !== null && at.getTime() - row.probed_at.getTime() > PROBE_STALE_MS,
+    isStale: row !== null && at.getTime() - row.probed_at.getTime() >= PROBE_STALE_MS,
     isCircuitOpen: row !== null && row.circuit_open_until !== null && row.circuit_open_until > at,
   };
 }
