@@ -53,13 +53,11 @@ export async function deleteAccount(step: Step): Promise<void> {
   state.store.deletions.push(deletion);
   if (latePage === null) await watchRenewals(leaving, deletion, requestedAt);
   if (!random.chance(UNDO_SHARE)) return;
+  // The outcome is unknown until a page shows it, which the end of the run may prevent.
+  state.store.deletions.splice(state.store.deletions.indexOf(deletion), 1);
   const isUndone = (page: string) => page.includes(`action="${DELETION_PATH}"`) || page.includes('again=yes');
-  if (!(await submitUntil(leaving, `${DELETION_PATH}undo/`, {}, isUndone))) {
-    // The outcome is unknown, or the week was over.
-    state.store.deletions.splice(state.store.deletions.indexOf(deletion), 1);
-    return;
-  }
-  deletion.isUndone = true;
+  if (!(await submitUntil(leaving, `${DELETION_PATH}undo/`, {}, isUndone))) return;
+  state.store.deletions.push({ ...deletion, isUndone: true });
   await createKey(leaving, (request) => sendWithSession(leaving, request));
 }
 
