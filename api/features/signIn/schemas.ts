@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { perService } from '../../../shared/lib/serviceScope.ts';
+import { EMAIL_MAX_CHARACTERS } from '../../../shared/lib/email.ts';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { ONBOARDING_STEPS } from '../../../shared/spec/states.ts';
 import { getAccountPlanSchema, NO_OTHER_FIELDS, Uuid } from '../../../shared/presenters/fields.ts';
@@ -53,6 +54,6 @@ export const AdvanceOnboardingRequest = Type.Object(
 );
 
 export const DevSignInRequest = Type.Object(
-  { email: Type.String({ trimmed: true, maxLength: 254, format: 'email' }) },
+  { email: Type.String({ trimmed: true, maxLength: EMAIL_MAX_CHARACTERS, format: 'email' }) },
   NO_OTHER_FIELDS,
 );

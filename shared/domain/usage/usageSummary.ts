@@ -1,8 +1,8 @@
 import { getModelInfo } from '../../lib/catalog/knownModels.ts';
 import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
-import { formatUtcDay } from '../../lib/calendar.ts';
-import { now } from '../../lib/clock.ts';
+import { formatUtcDay, listLastUtcDays } from '../../lib/calendar.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
@@ -64,7 +64,7 @@ const findUsage = createBatcher<number, UsageRow | undefined>({
   waitTimeout: DB_WAIT_TIMEOUT,
   isItemError: isRejection,
   run: async (accountIds) => {
-    const before = subtractDays(now(), USAGE_HISTORY_DAYS);
+    const before = formatUtcDay(addMilliseconds(now(), -USAGE_HISTORY_DAYS * DAY_MS));
     const rows = await runStatement<UsageRow>(FIND_USAGE, { accountIds: [...new Set(accountIds)], before });
     const found = new Map(rows.map((row) => [row.id, row]));
     return accountIds.map((id) => found.get(id));
@@ -103,14 +103,8 @@ function getHistoryDays(moment: Date): string[] {
   const today = formatUtcDay(moment);
   const cached = state();
   if (cached.today !== today) {
-    cached.days = Array.from({ length: USAGE_HISTORY_DAYS }, (_, index) =>
-      subtractDays(moment, USAGE_HISTORY_DAYS - 1 - index),
-    );
+    cached.days = listLastUtcDays(moment, USAGE_HISTORY_DAYS);
     cached.today = today;
   }
   return cached.days;
-}
-
-function subtractDays(moment: Date, days: number): string {
-  return formatUtcDay(new Date(moment.getTime() - days * DAY_MS));
 }
