@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { accept, addMember, findListed, invite } from '../harness/members.ts';
@@ -82,6 +82,25 @@ describe('an invitation to an account', () => {
     expect(await accept(invited, path)).to.equal(303);
     const { body } = await invited.requestWithSession('GET', '/authentication/accounts/');
     expect(body.accounts.find((account: any) => account.is_current)).to.include({ email: owner.email, role: 'viewer' });
+  });
+
+  it('leaves a member who is removed during a sign-in the other accounts', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'viewer');
+    const accountId = await getAccountId(service, owner);
+    let signedIn: Promise<ApiResponse> | undefined;
+    await whileAccountIsLocked(service, accountId, async (holder) => {
+      signedIn = service.request('POST', '/authentication/dev/sign-in/', { body: { email: member.email } });
+      await waitForLockWaits(service);
+      await holder.query('DELETE FROM sessions WHERE account_id = $1 AND member_number = 2', [accountId]);
+      await holder.query('UPDATE members SET removed_at = now() WHERE account_id = $1 AND number = 2', [accountId]);
+    });
+    const { status, headers } = (await signedIn) as ApiResponse;
+    expect(status).to.equal(200);
+    const [cookie = ''] = headers.getSetCookie();
+    const { body } = await service.request('GET', '/authentication/accounts/', { headers: { cookie } });
+    expect(body.accounts).to.have.length(1);
+    expect(body.accounts[0]).to.include({ email: member.email, role: 'owner', is_current: true });
   });
 
   it('is not accepted while the account is suspended', async () => {

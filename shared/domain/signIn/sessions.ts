@@ -41,6 +41,18 @@ export async function createWebSession(
   origin: RequestOrigin,
   identityUuid: string | null = null,
 ): Promise<{ token: string; account: Account }> {
+  const open = () => openSession(personId, origin, identityUuid);
+  const opened = (await open()) ?? (await open());
+  if (opened === null) throw erasedError();
+  return opened;
+}
+
+/** @returns null if the membership has ended since it was chosen: the next attempt chooses another. */
+async function openSession(
+  personId: number,
+  origin: RequestOrigin,
+  identityUuid: string | null,
+): Promise<{ token: string; account: Account } | null> {
   const token = randomHex(32);
   const createdAt = now();
   return Session.transaction(async (transaction) => {
@@ -49,7 +61,7 @@ export async function createWebSession(
     const account = await lockAccount(transaction, accountId);
     if (account.suspended_at !== null) throw accountSuspendedError();
     const member = await Member.query(transaction).findById([accountId, number]).throwIfNotFound();
-    if (account.erased_at !== null || member.removed_at !== null) throw erasedError();
+    if (account.erased_at !== null || member.removed_at !== null) return null;
     const isNew = isEmailEnabled() && (await isUnknownBrowser(transaction, member, origin));
     const uuid = uuidv7();
     await Session.query(transaction).insert({
