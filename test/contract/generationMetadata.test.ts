@@ -71,6 +71,11 @@ describe('metadata of generations', () => {
     [{ a: { b: 'c' } }, 'metadata[a] must be one string'],
     [{ a: 'x'.repeat(501) }, 'metadata[a] must be one string of at most 500 characters'],
     [{ a: 'a\u0000b' }, 'metadata[a] must be one string'],
+    [
+      { a: 'a\ufffdb' },
+      'metadata[a] must be one string of at most 500 characters of Unicode text without NUL or replacement characters (U+FFFD).',
+    ],
+    [{ 'a\ufffd': 'a' }, 'metadata must have keys'],
     [{ '': 'a' }, 'metadata must have keys of 1 to 40 characters'],
     [{ ['k'.repeat(41)]: 'a' }, 'metadata must have keys of 1 to 40 characters'],
     [{ 'a\u0000': 'a' }, 'metadata must have keys'],

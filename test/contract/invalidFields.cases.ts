@@ -17,6 +17,7 @@ export const INVALID_VALUES: [string, string][] = [
   ['half a surrogate pair', '"\\ud800"'],
   ['the other half', '"\\udc00"'],
   ['the halves in the wrong order', '"\\udc00\\ud800"'],
+  ['a replacement character', '"a\\ufffdb"'],
 ];
 
 /** Every field, with a body template in which `?` stands for its value. */

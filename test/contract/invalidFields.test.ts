@@ -50,6 +50,13 @@ describe('a request with an invalid field', () => {
     expect(body.detail).to.equal('params.duration must be one of: 5, 10.');
   });
 
+  it('the detail says which text cannot be stored', async () => {
+    for (const prompt of ['a\u0000b', 'a\ud800b', 'a\ufffdb']) {
+      const { body } = await requests.create({ ...IMAGE, prompt });
+      expect(body.detail).to.equal('prompt must be Unicode text without NUL or replacement characters (U+FFFD).');
+    }
+  });
+
   it('__proto__ is rejected at every position, and changes no prototype', async () => {
     const bodies = [
       '{"__proto__": {"resolution": "1K"}, "model": "imgmodel-2", "prompt": "a", "params": {"resolution": "1K"}}',

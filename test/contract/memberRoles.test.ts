@@ -32,6 +32,9 @@ function findNeeds(method: string, address: string): MemberRight | undefined {
   return MEMBER_ROUTES.find((route) => route.method === method && route.path === path)?.served.needs;
 }
 
+const changeKey = (by: TestCustomer, uuid: string, body: object) =>
+  by.requestWithSession('PATCH', `/api/keys/${uuid}/`, { body });
+
 describe('roles of members', () => {
   let service: TestService;
   const members = new Map<MemberRole, TestCustomer>();
@@ -146,16 +149,14 @@ describe('roles of members', () => {
     const owner = await service.createCustomer('studio');
     const developer = await addMember(owner, 'developer');
     const options = { scopes: ['svc:read', 'svc:write'], credit_limit: { credits: 8, period: 'month' } };
-    const change = (person: TestCustomer, uuid: string, body: object) =>
-      person.requestWithSession('PATCH', `/api/keys/${uuid}/`, { body });
     const { uuid } = await createRestrictedKey(service, owner, options);
     for (const lifted of [{ scopes: null }, { credit_limit: null }])
-      expectError(await change(developer, uuid, lifted), 'insufficient_scope', 'acts with the role owner');
+      expectError(await changeKey(developer, uuid, lifted), 'insufficient_scope', 'acts with the role owner');
     const { body } = await owner.requestWithSession('GET', '/api/keys/');
     expect(body.data.find((key: { uuid: string }) => key.uuid === uuid)).to.deep.include(options);
     const own = await createRestrictedKey(service, developer, options);
-    expect((await change(developer, own.uuid, { credit_limit: null })).status).to.equal(200);
-    expect((await change(owner, own.uuid, { scopes: null })).status).to.equal(200);
+    expect((await changeKey(developer, own.uuid, { credit_limit: null })).status).to.equal(200);
+    expect((await changeKey(owner, own.uuid, { scopes: null })).status).to.equal(200);
     expect((await developer.requestWithSession('POST', `/api/keys/${uuid}/revoke/`)).status).to.equal(200);
   });
 

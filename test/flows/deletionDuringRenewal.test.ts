@@ -60,6 +60,29 @@ describe('the deletion of an account around a renewal', () => {
     expect(erasedAt).to.not.equal(null);
   });
 
+  for (const [when, days] of [
+    ['its event arrives before the account is erased', 1],
+    ['its event arrives after the account was erased', 8],
+  ] as const) {
+    it(`refunds a draft that was collected although the subscription was canceled, if ${when}`, async () => {
+      const { customer, customerId, yearEnd } = await createRenewing();
+      const id = await requestDeletion(customer);
+      await moveTo(new Date(yearEnd.getTime() + 2 * 60 * MINUTE_MS));
+      billing.stripe.delivery.hold(customerId);
+      billing.stripe.collectDraft(customerId);
+      await billing.advanceTo(new Date(yearEnd.getTime() + days * DAY_MS));
+      await sweep();
+      const [{ erased_at: erasedAt }] = await billing.service.sql('SELECT erased_at FROM accounts WHERE id = $1', [id]);
+      expect(erasedAt !== null).to.equal(days === 8);
+      expect(listPayments(customerId)).to.have.members([34_800, 34_800]);
+      billing.stripe.delivery.release(customerId);
+      await billing.drained();
+      expect(listPayments(customerId)).to.have.members([34_800, 0]);
+      await billing.advanceTo(new Date(yearEnd.getTime() + 9 * DAY_MS));
+      expect(listPayments(customerId)).to.have.members([34_800, 0]);
+    });
+  }
+
   it('cancels a subscription before its renewal is declined and retried', async () => {
     const { customer, customerId, yearEnd } = await createRenewing();
     billing.stripe.setCard(customerId, 'declined');

@@ -35,6 +35,9 @@ const readMetrics = async (person: TestCustomer) =>
 const makeViewer = (caller: TestCustomer, uuid: string) =>
   caller.requestWithSession('PATCH', `/api/members/${uuid}/`, { body: { role: 'viewer' } });
 
+const changeLimit = (by: TestCustomer, uuid: string, limit: object | null) =>
+  by.requestWithSession('PATCH', `/api/members/${uuid}/`, { body: { credit_limit: limit } });
+
 describe('members of an account', () => {
   let service: TestService;
   before(async () => {
@@ -221,14 +224,16 @@ describe('members of an account', () => {
       const owner = await service.createCustomer(null);
       const admin = await addMember(owner, 'admin');
       const { uuid } = await findListed(owner, admin);
-      const change = (person: TestCustomer, of: string, limit: object | null) =>
-        person.requestWithSession('PATCH', `/api/members/${of}/`, { body: { credit_limit: limit } });
       const limit = { credits: 10, period: 'day' };
-      expect((await change(owner, uuid, limit)).status).to.equal(200);
-      expect((await change(admin, uuid, limit)).status, 'unchanged').to.equal(200);
-      expectError(await change(admin, uuid, null), 'validation_error', 'another member must change your own limit');
+      expect((await changeLimit(owner, uuid, limit)).status).to.equal(200);
+      expect((await changeLimit(admin, uuid, limit)).status, 'unchanged').to.equal(200);
+      expectError(
+        await changeLimit(admin, uuid, null),
+        'validation_error',
+        'another member must change your own limit',
+      );
       expect((await findListed(owner, admin)).credit_limit).to.deep.include(limit);
-      expect((await change(owner, (await findListed(owner, owner)).uuid, limit)).status).to.equal(200);
+      expect((await changeLimit(owner, (await findListed(owner, owner)).uuid, limit)).status).to.equal(200);
     });
 
     it('is rejected for members of another account, and for keys', async () => {

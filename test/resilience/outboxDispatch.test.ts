@@ -127,6 +127,25 @@ describe('the dispatch of events', () => {
     expect(await readDeliveries(service, customer)).to.deep.equal([]);
   });
 
+  it('sends an endpoint no event that was recorded before it was created or enabled again', async () => {
+    const caller = buildServiceCaller(await getAccountId(service, customer));
+    await insertEvents('subscription.updated', 1);
+    const uuid = await addEndpoint(service, customer);
+    await dispatchEvents();
+    expect(await readDeliveries(service, customer)).to.deep.equal([]);
+
+    await updateEndpoint(caller, uuid, { enabled: false });
+    await insertEvents('subscription.updated', 1);
+    await updateEndpoint(caller, uuid, { enabled: true });
+    await dispatchEvents();
+    expect(await readDeliveries(service, customer)).to.deep.equal([]);
+
+    await insertEvents('subscription.updated', 1);
+    await dispatchEvents();
+    const [latest] = (await readEvents(service, customer)).slice(-1);
+    expect((await readDeliveries(service, customer)).map(({ event_id: id }) => id)).to.deep.equal([latest!.id]);
+  });
+
   it('sends no message of a kind that the owner has switched off, unless it is about security', async () => {
     await service.sql(
       `UPDATE accounts SET email_settings = '{"webhook_disabled": false, "new_sign_in": false}' WHERE email = $1`,

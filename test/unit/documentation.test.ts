@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { AUTO_TOPUP_PROBLEMS } from '../../api/features/billing/pages/autoTopupTexts.ts';
 import { ALL_TASK_KINDS } from '../../shared/domain/privacy/taskKinds.ts';
 import { WEBHOOK_EVENT_TYPES } from '../../shared/spec/events.ts';
 
@@ -18,6 +19,7 @@ const EXTERNAL_NAMES = new Set(
    avg_over_time query_wait_timeout server_login_retry used_memory
    add_header default_type error_page health_check http_503 max_conns non_idempotent proxy_add_x_forwarded_for proxy_buffering
    proxy_http_version proxy_intercept_errors proxy_next_upstream proxy_pass proxy_read_timeout proxy_set_header
+   server_name ssl_certificate ssl_certificate_key
    fsS sI s_client histogram_quantile bearer_token_env_var nodejs_ process_ usage_ parentbased_traceidratio
    claude_desktop_config mcp_servers AuthKey_ stateDiagram sequenceDiagram HTTPS_PROXY MALLOC_ARENA_MAX
    NEW_DATABASE_URL STANDBY_URL GENMETER_KEY GPU_KEY NNNN_subject generations_model_idx
@@ -227,6 +229,15 @@ describe('the documentation', () => {
     expect(documented).to.have.members(variables);
     const example = [...read('.env.example').matchAll(/^([A-Z][A-Z0-9_]+)=/gm)].map(([, name = '']) => name);
     expect(example).to.have.members(variables);
+  });
+
+  it('explains in docs/credits.md every reason why automatic top-ups are switched off, and no other', () => {
+    const [, table = ''] =
+      /^\| `auto_topup_problem` \| Cause \|\n\|[-|]+\n((?:\|.*\n)+)/m.exec(read('docs/credits.md')) ?? [];
+    const explained = [...table.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, reason]) => reason);
+    // The text for reasons of later releases.
+    const { failed: _, ...reasons } = AUTO_TOPUP_PROBLEMS;
+    expect(explained).to.have.members(Object.keys(reasons));
   });
 
   it('names only npm scripts that exist', () => {

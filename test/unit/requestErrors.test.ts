@@ -2,7 +2,10 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import type { State } from '../../api/context.ts';
 import { toServiceError } from '../../api/pipeline/errors.ts';
+import { isOutage, isOutcomeUnknown } from '../../shared/lib/database/errors.ts';
 import { logger } from '../../shared/lib/logger.ts';
+
+const buildPoolerError = (message: string) => Object.assign(new Error(message), { code: '08P01' });
 
 describe('an error of the database in a request', () => {
   const logged: string[] = [];
@@ -36,5 +39,24 @@ describe('an error of the database in a request', () => {
     const error = convert('22012');
     expect(error).to.include({ code: 'internal_error', retryAfterSeconds: undefined });
     expect(error.message).to.include('Quote id to support.');
+  });
+});
+
+describe('an error of PgBouncer with the code 08P01', () => {
+  for (const message of [
+    'server login has been failing, cached error: connect failed (server_login_retry)',
+    'pgbouncer cannot connect to server',
+    'query_wait_timeout',
+    'no more connections allowed (max_client_conn)',
+  ]) {
+    it(`is an outage in which the statement was certainly not run, if it is "${message}"`, () => {
+      const error = buildPoolerError(message);
+      expect([isOutage(error), isOutcomeUnknown(error)]).to.deep.equal([true, false]);
+    });
+  }
+
+  it('is an outage in which the statement may have run, if the connection broke during it', () => {
+    const error = buildPoolerError('server conn crashed?');
+    expect([isOutage(error), isOutcomeUnknown(error)]).to.deep.equal([true, true]);
   });
 });

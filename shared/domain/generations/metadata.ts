@@ -1,3 +1,4 @@
+import { isStorable, STORABLE_TEXT } from '../../lib/validation/storableText.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import {
   METADATA_FILTERS_MAX,
@@ -46,22 +47,17 @@ export function findMetadataFilters(parameters: Readonly<Record<string, unknown>
 
 function checkPair(key: string, value: unknown): [key: string, value: string] {
   if (!isStorable(key) || !hasLength(key, 1, METADATA_KEY_MAX_CHARACTERS)) {
-    const detail = `must have keys of 1 to ${METADATA_KEY_MAX_CHARACTERS} characters of Unicode text without NUL characters`;
+    const detail = `must have keys of 1 to ${METADATA_KEY_MAX_CHARACTERS} characters of ${STORABLE_TEXT}`;
     throw metadataError('metadata', detail);
   }
   if (typeof value === 'string' && isStorable(value) && hasLength(value, 0, METADATA_VALUE_MAX_CHARACTERS))
     return [key, value];
-  const detail = `must be one string of at most ${METADATA_VALUE_MAX_CHARACTERS} characters without NUL characters`;
+  const detail = `must be one string of at most ${METADATA_VALUE_MAX_CHARACTERS} characters of ${STORABLE_TEXT}`;
   throw metadataError(`metadata[${key}]`, detail);
 }
 
 function metadataError(field: string, problem: string): ServiceError {
   return new ServiceError('validation_error', `${field} ${problem}.`, { field });
-}
-
-/** Returns true for text that Postgres stores as it is: no NUL, no lone surrogate, no replacement character. */
-function isStorable(text: string): boolean {
-  return text.isWellFormed() && !/[\u0000\uFFFD]/.test(text);
 }
 
 function hasLength(text: string, min: number, max: number): boolean {

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { ServiceError } from '../../spec/errors.ts';
 import { listBriefly } from '../listBriefly.ts';
 import { ajv } from './schemaValidator.ts';
+import { STORABLE_TEXT } from './storableText.ts';
 
 export type Parse<Value> = (input: unknown) => Value;
 
@@ -52,7 +53,7 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'type':
       return `must be ${withArticle(String(type).replaceAll(',', ' or '))}`;
     case 'format':
-      return format === 'text' ? 'must be Unicode text without NUL characters' : `must be a valid ${String(format)}`;
+      return `must be ${format === 'text' ? STORABLE_TEXT : `a valid ${String(format)}`}`;
     case 'pattern':
       return `must be ${String(parentSchema?.['description'] ?? 'in the documented format')}`;
     case 'minLength':

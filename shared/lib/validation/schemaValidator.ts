@@ -2,15 +2,16 @@ import { type AnySchemaObject, Ajv2020 } from 'ajv/dist/2020.js';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { EMAIL_PATTERN } from '../email.ts';
 import { parseInstant } from '../instant.ts';
+import { isStorable } from './storableText.ts';
 
 /**
  * Validates input without type coercion ("5" is not 5) and fills in defaults. Strings of the format `text` must be
- * storable: no NUL, no lone surrogate, and no U+FFFD, which decoders put in the place of invalid UTF-8. The schemas
- * themselves are not validated: TypeScript checks them, and compiling the meta-schema is slower than all of them.
+ * storable. The schemas themselves are not validated: TypeScript checks them, and compiling the meta-schema is slower
+ * than all of them.
  */
 export const ajv = new Ajv2020({ useDefaults: true, verbose: true, validateSchema: false });
 
-ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
+ajv.addFormat('text', isStorable);
 ajv.addFormat('email', EMAIL_PATTERN);
 ajv.addFormat('instant', (text: string) => parseInstant(text) !== null);
 // Says what a value must be, for error details.

@@ -112,14 +112,6 @@ export const AUTO_TOPUP_PROBLEMS = defineTexts({
     ja: '自動支払いについて銀行に異議が申し立てられました。',
     'zh-CN': '一笔自动付款已在您的银行被提出争议。',
   },
-  no_payment_method: {
-    en: 'There is no payment method on file.',
-    de: 'Es ist keine Zahlungsmethode hinterlegt.',
-    fr: 'Aucun moyen de paiement n’est enregistré.',
-    es: 'No hay ningún método de pago guardado.',
-    ja: '支払い方法が登録されていません。',
-    'zh-CN': '没有已保存的付款方式。',
-  },
   failed: {
     en: 'The payment failed.',
     de: 'Die Zahlung ist fehlgeschlagen.',

@@ -9,7 +9,6 @@ const TOPUP_REASONS: Record<string, string> = {
     'Ihre Rechnungsadresse fehlt. Sie wird für die Berechnung der Steuer benötigt: Kaufen Sie einmal Credits, um sie anzugeben.',
   declined: 'Ihre Karte wurde abgelehnt.',
   disputed: 'Eine automatische Zahlung wurde bei Ihrer Bank beanstandet.',
-  no_payment_method: 'Es ist keine Zahlungsmethode hinterlegt.',
 };
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {

@@ -7,7 +7,6 @@ const TOPUP_REASONS: Record<string, string> = {
   address_required: 'Your billing address is missing, which is needed for tax. Buy credits once to enter it.',
   declined: 'Your card was declined.',
   disputed: 'An automatic payment was disputed with your bank.',
-  no_payment_method: 'There is no payment method on file.',
 };
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {

@@ -8,7 +8,6 @@ const TOPUP_REASONS: Record<string, string> = {
     'Falta su dirección de facturación, necesaria para calcular los impuestos. Compre créditos una vez para introducirla.',
   declined: 'Su tarjeta fue rechazada.',
   disputed: 'Un pago automático se disputó con su banco.',
-  no_payment_method: 'No hay ningún método de pago guardado.',
 };
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {

@@ -9,7 +9,6 @@ const TOPUP_REASONS: Record<string, string> = {
     'Votre adresse de facturation, nécessaire au calcul des taxes, est manquante. Achetez des crédits une fois pour la saisir.',
   declined: 'Votre carte a été refusée.',
   disputed: 'Un paiement automatique a été contesté auprès de votre banque.',
-  no_payment_method: 'Aucun moyen de paiement n’est enregistré.',
 };
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {

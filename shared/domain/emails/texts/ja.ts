@@ -7,7 +7,6 @@ const TOPUP_REASONS: Record<string, string> = {
   address_required: '税金の計算に必要な請求先住所が登録されていません。一度クレジットを購入して入力してください。',
   declined: 'カードが拒否されました。',
   disputed: '自動支払いについて銀行に異議が申し立てられました。',
-  no_payment_method: '支払い方法が登録されていません。',
 };
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {

@@ -7,7 +7,6 @@ const TOPUP_REASONS: Record<string, string> = {
   address_required: '缺少计税所需的账单地址。请购买一次积分以填写地址。',
   declined: '您的银行卡被拒绝。',
   disputed: '一笔自动付款已在您的银行被提出争议。',
-  no_payment_method: '没有已保存的付款方式。',
 };
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
