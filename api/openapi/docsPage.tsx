@@ -1,20 +1,26 @@
 import { renderToString } from 'preact-render-to-string';
+import { getAssetPath } from '../web/assets.ts';
 import { getBrand } from '../web/brand.ts';
+import { Brand, Favicon } from '../web/components/brand.tsx';
 
 /**
- * Policy of the page: scripts, styles and requests from the service's own origin only, and images embedded in its
- * stylesheet.
+ * Builds the policy of the page: scripts, styles, fonts and requests from the service's own origin only, images embedded
+ * in its stylesheet, and the logo.
  */
-export const DOCS_CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
+export function buildDocsContentSecurityPolicy(): string {
+  const { logoOrigin } = getBrand();
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "font-src 'self'",
+    `img-src 'self' data:${logoOrigin === undefined ? '' : ` ${logoOrigin}`}`,
+    "connect-src 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
 
 /** Starts the page and sets the class for the browser's color scheme. The validator is off: it needs the network. */
 export const SWAGGER_UI_INIT_SCRIPT = `const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -35,6 +41,7 @@ window.addEventListener('load', () => {
 });
 `;
 
+/** Renders the page in English, as the description is: it is cached without regard to the reader. */
 export function renderDocsPage(): string {
   const html = renderToString(
     <html lang="en">
@@ -43,17 +50,28 @@ export function renderDocsPage(): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{`API reference · ${getBrand().name}`}</title>
-        <link rel="icon" href="data:," />
+        <Favicon />
         <link rel="stylesheet" href="/api/docs/swagger-ui.css" />
+        <link rel="stylesheet" href={getAssetPath('reference.css')} />
         <script src="/api/docs/swagger-ui-bundle.js" defer />
         <script src="/api/docs/start.js" defer />
       </head>
-      <body>
-        <div id="description">
+      <body class="front">
+        <header class="top">
+          <Brand href="/" />
+          <nav aria-label="Site">
+            <a href="/docs/">Guides</a>
+            <a href="/api/docs/" aria-current="page">
+              API reference
+            </a>
+            <a href="/account/">Your account</a>
+          </nav>
+        </header>
+        <main id="description">
           <noscript>
             This page needs JavaScript. The description itself is at <a href="/api/openapi.json">/api/openapi.json</a>.
           </noscript>
-        </div>
+        </main>
       </body>
     </html>,
   );

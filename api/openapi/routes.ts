@@ -8,7 +8,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import type { HttpRoute } from '../pipeline/route.ts';
 import { buildOpenApiDocument } from './document.ts';
-import { renderDocsPage, SWAGGER_UI_INIT_SCRIPT, DOCS_CONTENT_SECURITY_POLICY } from './docsPage.tsx';
+import { buildDocsContentSecurityPolicy, renderDocsPage, SWAGGER_UI_INIT_SCRIPT } from './docsPage.tsx';
 import { DOCS_CACHE_CONTROL, setDocumentText } from './servedDocument.ts';
 
 /**
@@ -42,7 +42,7 @@ const cachedFiles = new Map<string, Promise<CachedFile>>();
 /** Serves the documentation page, which renders the OpenAPI document. */
 export function docsPage(ctx: Context): void {
   ctx.type = 'text/html; charset=utf-8';
-  ctx.set('content-security-policy', DOCS_CONTENT_SECURITY_POLICY);
+  ctx.set('content-security-policy', buildDocsContentSecurityPolicy());
   ctx.set('x-frame-options', 'DENY');
   ctx.set('referrer-policy', 'same-origin');
   ctx.set('cache-control', DOCS_CACHE_CONTROL);

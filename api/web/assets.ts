@@ -15,7 +15,19 @@ interface Asset {
 const { resolve } = createRequire(import.meta.url);
 
 /** Parts of the stylesheet in the order of their rules, of which later ones override earlier ones. */
-const STYLES = ['base.css', 'page.css', 'controls.css', 'content.css', 'dashboard.css', 'accountArea.css', 'media.css'];
+const STYLES = [
+  'base.css',
+  'header.css',
+  'page.css',
+  'controls.css',
+  'content.css',
+  'dashboard.css',
+  'accountArea.css',
+  'media.css',
+];
+
+/** Parts for the API reference, whose content has a stylesheet of its own, which the other parts would change. */
+const REFERENCE_STYLES = ['base.css', 'header.css', 'reference.css'];
 
 /** Parts of the typeface, each with the characters that it has. Others are shown in the typeface of the system. */
 const FONTS: Readonly<Record<string, string>> = {
@@ -32,16 +44,20 @@ const listAssets = perService((): ReadonlyMap<string, Asset> => {
     const content = readFileSync(resolve(`@fontsource-variable/inter/files/${file}`));
     return [name, createAsset('font/woff2', content)] as const;
   });
-  // `npm run build` copies the folders next to the bundle.
-  const styles = STYLES.map((name) => readFileSync(new URL(`./styles/${name}`, import.meta.url), 'utf8'));
   const script = readFileSync(new URL('./scripts/account.js', import.meta.url), 'utf8');
   const faces = fonts.map(([name, { version }]) => buildFontFace(name, version));
+  const createStyles = (parts: readonly string[]) =>
+    createAsset('text/css; charset=utf-8', [...faces, ...parts.map(readStyles), buildBrandStyles()].join(''));
   return new Map([
     ...fonts,
-    ['style.css', createAsset('text/css; charset=utf-8', [...faces, ...styles, buildBrandStyles()].join(''))],
+    ['style.css', createStyles(STYLES)],
+    ['reference.css', createStyles(REFERENCE_STYLES)],
     ['account.js', createAsset('text/javascript; charset=utf-8', script)],
   ]);
 });
+
+// `npm run build` copies the folders next to the bundle.
+const readStyles = (name: string) => readFileSync(new URL(`./styles/${name}`, import.meta.url), 'utf8');
 
 function createAsset(type: string, content: string | Buffer): Asset {
   return { type, content, version: createHash('sha256').update(content).digest('hex').slice(0, 16) };
@@ -56,7 +72,7 @@ export function findAsset(name: string): Asset | undefined {
 }
 
 /** Returns the address of a file with its version. */
-export function getAssetPath(name: 'style.css' | 'account.js' | 'inter-latin.woff2'): string {
+export function getAssetPath(name: 'style.css' | 'reference.css' | 'account.js' | 'inter-latin.woff2'): string {
   return `/assets/${name}?v=${findAsset(name)?.version}`;
 }
 

@@ -8,6 +8,8 @@ export const getBrand = perService(() => ({
   /** The name in file names and in settings of assistants. */
   slug: toSlug(config.BRAND_NAME),
   logoUrl: config.BRAND_LOGO_URL,
+  /** Origin that pages may load the logo from. */
+  logoOrigin: config.BRAND_LOGO_URL === undefined ? undefined : new URL(config.BRAND_LOGO_URL).origin,
   accent: config.BRAND_COLOR === undefined ? DEFAULT_ACCENT : parseBrandColors(config.BRAND_COLOR).light,
 }));
 

@@ -3,12 +3,12 @@ import { defineTexts } from './defineTexts.tsx';
 /** Instructions for connecting assistants. Menus of other programs are named as in their English versions. */
 export const CONNECT = defineTexts({
   addUrl: {
-    en: 'Add this URL to your assistant as a remote MCP server. It opens a page where you approve access.',
-    de: 'Fügen Sie diese URL in Ihrem Assistenten als Remote-MCP-Server hinzu. Er öffnet eine Seite, auf der Sie den Zugriff erlauben.',
-    fr: 'Ajoutez cette URL à votre assistant comme serveur MCP distant. Il ouvre une page où vous autorisez l’accès.',
-    es: 'Añada esta URL a su asistente como servidor MCP remoto. Se abre una página en la que permite el acceso.',
-    ja: 'このURLをリモートMCPサーバーとしてアシスタントに追加します。アクセスを許可するページが開きます。',
-    'zh-CN': '将此 URL 作为远程 MCP 服务器添加到您的助手。助手会打开一个页面，供您允许访问。',
+    en: 'Add this URL to your assistant as a remote MCP server. It opens a page where you approve access. <link>Guide for assistants</link>',
+    de: 'Fügen Sie diese URL in Ihrem Assistenten als Remote-MCP-Server hinzu. Er öffnet eine Seite, auf der Sie den Zugriff erlauben. <link>Anleitung für Assistenten</link>',
+    fr: 'Ajoutez cette URL à votre assistant comme serveur MCP distant. Il ouvre une page où vous autorisez l’accès. <link>Guide pour les assistants</link>',
+    es: 'Añada esta URL a su asistente como servidor MCP remoto. Se abre una página en la que permite el acceso. <link>Guía para asistentes</link>',
+    ja: 'このURLをリモートMCPサーバーとしてアシスタントに追加します。アクセスを許可するページが開きます。<link>アシスタントのガイド</link>',
+    'zh-CN': '将此 URL 作为远程 MCP 服务器添加到您的助手。助手会打开一个页面，供您允许访问。<link>助手指南</link>',
   },
   address: {
     en: 'the address',

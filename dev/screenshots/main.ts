@@ -87,7 +87,17 @@ const STAFF_PATHS = [
   ...REPORTS.map((name) => `/admin/reports/${name}/`),
   '/admin/design/',
 ];
-const VISITOR_PATHS = ['/', '/models/', '/pricing/', '/docs/', '/docs/webhooks/', '/sign-in', '/mcp', '/nothing'];
+const VISITOR_PATHS = [
+  '/',
+  '/models/',
+  '/pricing/',
+  '/docs/',
+  '/docs/webhooks/',
+  '/api/docs/',
+  '/sign-in',
+  '/mcp',
+  '/nothing',
+];
 const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
   { name: 'dark', colorScheme: 'dark', width: 1280 },

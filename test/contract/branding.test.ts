@@ -47,6 +47,16 @@ describe('pages with a configured brand', () => {
     }
   });
 
+  it('include the API reference, which may load the logo', async () => {
+    const { headers, text } = await new HttpBrowser().request(at('/api/docs/'));
+    expect(text)
+      .to.include('<title>API reference · Lumen &amp; Söhne</title>')
+      .and.to.match(/<a class="brand" href="\/"><img src="https:\/\/static\.lumen\.example\/logo\.svg\?v=2"/);
+    expect(headers.get('content-security-policy')).to.include("img-src 'self' data: https://static.lumen.example;");
+    const styles = await new HttpBrowser().request(at('/assets/reference.css'));
+    expect(styles.text).to.include('--accent:#7a1f5c');
+  });
+
   it('use its color on light backgrounds, and a lighter one on dark backgrounds', async () => {
     const { text } = await new HttpBrowser().request(at('/sign-in'));
     const [, path = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];

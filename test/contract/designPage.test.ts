@@ -25,7 +25,7 @@ const STRUCTURE: Record<string, readonly RegExp[]> = {
   badges: [/class="tag"/, /class="tag off"/, /class="tag warn"/],
   cards: [/<div class="heading">/, /class="figure"/, /<dl>/],
   tables: [/class="scrolls wide"/, /<tfoot>/, /class="number"/],
-  filters: [/class="card inline filters"/, /64 match\./, /rel="prev"/, /rel="next"/],
+  filters: [/class="inline filters"/, /64 match\./, /rel="prev"/, /rel="next"/],
   charts: [/<figure class="plot">/, /class="legend"/, /class="chart"/, /class="partial|partial"/],
   copy: [/data-copy="design-copy"/],
   empty: [/<p class="quiet">No API keys yet/],

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createVisitor } from '../harness/accountForms.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -38,6 +39,16 @@ describe('the guides', () => {
     }
     expect(pages.get('/docs/webhooks/')).to.include(`curl -X POST ${service.baseUrl}/api/webhooks/create/`);
     expect(pages.get('/docs/python/')).to.include('<span class="hljs-keyword">import</span>');
+  });
+
+  it('are linked by the pages whose subject they explain', async () => {
+    const { visitor } = await createVisitor(service);
+    const guides = { keys: 'api-keys', webhooks: 'webhooks', applications: 'assistants' };
+    for (const [page, slug] of Object.entries(guides)) {
+      const { text } = await visitor.request(`${service.baseUrl}/account/${page}/`);
+      expect(listPaths(text), page).to.include(`/docs/${slug}/`);
+      expect((await get(`/docs/${slug}/`)).status, slug).to.equal(200);
+    }
   });
 
   it('are searched by all words', async () => {

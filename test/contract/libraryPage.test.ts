@@ -64,6 +64,21 @@ describe('the library page', () => {
       .and.to.include('name="to" value="2026-03-04"');
   });
 
+  it('has closed filters until one is set', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 1);
+    const findFilters = async (query: string) =>
+      /<details [^>]*><summary>Filters<\/summary><form/.exec(
+        (await visitor.request(at(`/account/library/${query}`))).text,
+      )?.[0];
+    for (const query of ['', '?page=1', '?status=&from='])
+      expect(await findFilters(query), query)
+        .to.be.a('string')
+        .and.to.not.match(/ open/);
+    for (const query of ['?status=succeeded', '?to=2026-03-02', '?from=yesterday', '?model=imgmodel-2'])
+      expect(await findFilters(query), query).to.match(/ open/);
+  });
+
   it('keeps the model of a link when the form is sent, and offers to clear it', async () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
     await seedImages(service, customer, 1);

@@ -142,6 +142,7 @@ describe('account pages, in a real browser', () => {
         await service.sql(`UPDATE webhook_deliveries SET ${failed} WHERE endpoint_id = $1`, [id]);
         const page = await open(customer, options);
         await visit(page, `/account/webhooks/${uuid}/`);
+        await pressEnterOn(page, page.getByText('Filters', { exact: true }));
         await tabTo(page, page.getByLabel('Status'));
         await page.keyboard.type('Failed');
         await pressEnterOn(page, button(page, 'Filter'));

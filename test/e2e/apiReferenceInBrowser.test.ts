@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { NARROW_WIDTH } from '../harness/browserPages.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -28,6 +29,25 @@ describe('the API reference, in a real browser', () => {
       await page.emulateMedia({ colorScheme: 'light' });
       await page.locator('html:not(.dark-mode)').waitFor();
       expect(await brightness('.swagger-ui .info .title', 'color')).to.be.below(90);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('leads back to the guides and the account from its header, also on a phone', async function () {
+    const browser = await launchBrowser(this);
+    try {
+      const page = await browser.newPage({ viewport: { width: NARROW_WIDTH, height: 800 } });
+      for (const [name, path] of [
+        ['genmeter', '/'],
+        ['Guides', '/docs/'],
+        ['Your account', '/sign-in'],
+      ] as const) {
+        await page.goto(`${service.baseUrl}/api/docs/`);
+        await page.getByText('/api/generations/create/').first().waitFor();
+        await page.getByRole('banner').getByRole('link', { name, exact: true }).click();
+        await page.waitForURL(({ pathname }) => pathname === path);
+      }
     } finally {
       await browser.close();
     }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { IMAGE } from '../harness/apiClient.ts';
-import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
+import { addTopupCredits, seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const link = (uuid: string, name: string) => new RegExp(`href="/account/library/${uuid}/"[^>]*>${name}</a>`);
@@ -73,6 +73,19 @@ describe('usage, ledger and library pages', () => {
       .and.to.not.include(deleted.uuid);
     const { body } = await customer.request('GET', '/api/ledger/');
     expect(body.data[0].description).to.equal('Generation: imgmodel-2');
+  });
+
+  it('show the credits of a top-up in the language of the account, and the stored text in files and the API', async () => {
+    const { customer, visitor } = await createVisitor(service);
+    await addTopupCredits(service, customer, 10_000, 'Top-up: 10000 credits');
+    expect((await visitor.request(at('/account/ledger/'))).text).to.include('>Top-up: 10,000 credits</td>');
+    await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { language: 'de' });
+    const { text } = await visitor.request(at('/account/ledger/'));
+    expect(text).to.include('>Aufladung: 10.000 Credits</td>').and.to.not.include('Top-up');
+    const csv = await visitor.request(at('/account/ledger/export/'));
+    expect(csv.text).to.include('topup,Top-up: 10000 credits,10000');
+    const { body } = await customer.request('GET', '/api/ledger/');
+    expect(body.data[0].description).to.equal('Top-up: 10000 credits');
   });
 
   it('show what created a generation, its metadata, and the generations beside it', async () => {

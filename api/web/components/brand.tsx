@@ -23,6 +23,11 @@ function Logo(): VNode {
   );
 }
 
-export function buildFavicon(accent: string): string {
+/** Logo of the service as the icon of the page. */
+export function Favicon(): VNode {
+  return <link rel="icon" href={getBrand().logoUrl ?? buildFavicon(getBrand().accent)} />;
+}
+
+function buildFavicon(accent: string): string {
   return `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%23${accent.slice(1)}'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E`;
 }

@@ -13,7 +13,7 @@ export function ConnectInstructions(): VNode {
   const localNote = isLocalAddress(address) ? ` ${t.localAddress()}` : null;
   return (
     <>
-      <p>{t.addUrl()}</p>
+      <p>{t.addUrl({ link: '/docs/assistants/' })}</p>
       <CopyText id="mcp-address" text={address} label={t.address()} />
       <Assistant name="Claude">
         <p>

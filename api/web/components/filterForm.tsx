@@ -25,33 +25,42 @@ interface FilterFormProps {
   parameters: Parameters;
 }
 
-/** Form that filters a list by its choices and by days, of which the first and the last are included. */
+/**
+ * Form that filters a list by its choices and by days, of which the first and the last are included. Closed until a
+ * filter is set, so that the list is in view on a small screen.
+ */
 export function FilterForm({ path, choices, kept = [], hasDays = true, parameters }: FilterFormProps): VNode {
   const getValue = (name: string) => (typeof parameters[name] === 'string' ? parameters[name] : '');
   const names = [...choices.map(({ name }) => name), ...kept, ...(hasDays ? DAY_FIELDS : [])];
+  const isFiltered = names.some((name) => getValue(name) !== '');
   return (
-    <form class="card inline filters" method="get" action={path} aria-label={t.filters()}>
-      {choices.map(({ name, label, options }) => (
-        <SelectField
-          id={name}
-          name={name}
-          label={label}
-          value={getValue(name)}
-          options={[['', t.all()], ...Object.entries(options)]}
-        />
-      ))}
-      {kept.map((name) => (getValue(name) === '' ? null : <input type="hidden" name={name} value={getValue(name)} />))}
-      {hasDays ? (
-        <>
-          <DateField id="from" name="from" label={t.from()} value={getValue('from')} />
-          <DateField id="to" name="to" label={t.to()} value={getValue('to')} />
-        </>
-      ) : null}
-      <div class="buttons">
-        <button type="submit">{t.filter()}</button>
-        {names.every((name) => getValue(name) === '') ? null : <a href={path}>{t.clearFilters()}</a>}
-      </div>
-    </form>
+    <details class="card" open={isFiltered}>
+      <summary>{t.filters()}</summary>
+      <form class="inline filters" method="get" action={path} aria-label={t.filters()}>
+        {choices.map(({ name, label, options }) => (
+          <SelectField
+            id={name}
+            name={name}
+            label={label}
+            value={getValue(name)}
+            options={[['', t.all()], ...Object.entries(options)]}
+          />
+        ))}
+        {kept.map((name) =>
+          getValue(name) === '' ? null : <input type="hidden" name={name} value={getValue(name)} />,
+        )}
+        {hasDays ? (
+          <>
+            <DateField id="from" name="from" label={t.from()} value={getValue('from')} />
+            <DateField id="to" name="to" label={t.to()} value={getValue('to')} />
+          </>
+        ) : null}
+        <div class="buttons">
+          <button type="submit">{t.filter()}</button>
+          {isFiltered ? <a href={path}>{t.clearFilters()}</a> : null}
+        </div>
+      </form>
+    </details>
   );
 }
 

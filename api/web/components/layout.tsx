@@ -6,7 +6,7 @@ import { getAssetPath } from '../assets.ts';
 import { getBrand } from '../brand.ts';
 import { t } from '../texts.ts';
 import { AreaNavigation, type AreaNavigationProps, MenuButton } from './areaNavigation.tsx';
-import { Brand, buildFavicon } from './brand.tsx';
+import { Brand, Favicon } from './brand.tsx';
 import { Footer } from './footer.tsx';
 import { config } from '../../../shared/lib/config.ts';
 
@@ -53,8 +53,7 @@ export function sendPage(ctx: Context, page: PageProps, status = 200): void {
 /** Forms post to our own origin only. To lead to another origin, send a page of its own: see `sendRedirectPage`. */
 function buildContentSecurityPolicy(page: PageProps): string {
   const media = page.hasMedia === true ? new URL(config.CDN_URL).origin : undefined;
-  const { logoUrl } = getBrand();
-  const images = ["'self'", 'data:', media, logoUrl === undefined ? undefined : new URL(logoUrl).origin];
+  const images = ["'self'", 'data:', media, getBrand().logoOrigin];
   return [
     "default-src 'none'",
     ...(runsScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
@@ -88,7 +87,7 @@ function PageDocument(page: PageProps): VNode {
         <meta name="color-scheme" content="light dark" />
         <RefreshTag refresh={refresh} />
         <title>{`${title} · ${getBrand().name}`}</title>
-        <link rel="icon" href={getBrand().logoUrl ?? buildFavicon(getBrand().accent)} />
+        <Favicon />
         <link
           rel="preload"
           href={getAssetPath('inter-latin.woff2')}

@@ -27,6 +27,8 @@ import { t } from './texts.ts';
 
 export const KEYS_PATH = '/account/keys/';
 
+const READING_LINKS = { guide: '/docs/api-keys/', link: '/api/docs/' };
+
 const OUTCOMES = {
   revoked: [t.revoked, t.revokedSentence],
 } as const satisfies Outcomes;
@@ -100,8 +102,8 @@ function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits 
       <h2 id="active-keys">{t.activeKeys()}</h2>
       <p class="quiet">
         {keys.length === 0
-          ? t.noKeys({ link: '/api/docs/' })
-          : t.keyCount({ count: keys.length, max: ACTIVE_API_KEYS_MAX, link: '/api/docs/' })}
+          ? t.noKeys(READING_LINKS)
+          : t.keyCount({ count: keys.length, max: ACTIVE_API_KEYS_MAX, ...READING_LINKS })}
       </p>
       {keys.length === 0 ? null : (
         <ul class="rows">

@@ -224,6 +224,14 @@ export const LEDGER = defineTexts({
     ja: '残高のすべての変動を新しい順に表示します。時刻はUTCです。',
     'zh-CN': '余额的所有变动，按时间从新到旧排列。时间为 UTC。',
   },
+  topup: {
+    en: 'Top-up: {credits, plural, one {# credit} other {# credits}}',
+    de: 'Aufladung: {credits, plural, one {# Credit} other {# Credits}}',
+    fr: 'Recharge : {credits, plural, one {# crédit} other {# crédits}}',
+    es: 'Recarga: {credits, plural, one {# crédito} other {# créditos}}',
+    ja: 'チャージ: {credits, plural, other {#}}クレジット',
+    'zh-CN': '充值：{credits, plural, other {#}} 积分',
+  },
   entries: { en: 'Entries', de: 'Einträge', fr: 'Écritures', es: 'Movimientos', ja: '明細', 'zh-CN': '记录' },
   downloadAll: {
     en: 'Download all entries (CSV)',

@@ -15,6 +15,8 @@ import { NewSecretNotice } from './keys.tsx';
 import { buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
 import { t } from './texts.ts';
 
+const READING_LINKS = { guide: '/docs/webhooks/', link: '/api/docs/' };
+
 const OUTCOMES = {
   deleted: [t.deleted, t.deletedSentence],
 } as const satisfies Outcomes;
@@ -64,8 +66,8 @@ function EndpointsSection({ endpoints }: { endpoints: WebhookEndpoint[] }): VNod
       <h2 id="endpoints">{t.endpoints()}</h2>
       <p class="quiet">
         {endpoints.length === 0
-          ? t.noEndpoints({ link: '/api/docs/' })
-          : t.endpointCount({ count: endpoints.length, max: WEBHOOK_ENDPOINTS_MAX, link: '/api/docs/' })}
+          ? t.noEndpoints(READING_LINKS)
+          : t.endpointCount({ count: endpoints.length, max: WEBHOOK_ENDPOINTS_MAX, ...READING_LINKS })}
       </p>
       {endpoints.length === 0 ? null : (
         <ul class="rows">

@@ -79,14 +79,15 @@ function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string)
 type NamedGenerations = ReadonlyMap<string, NamedGeneration>;
 
 /**
- * The model of a generation, which leads to it unless it was deleted or may not be seen; of other entries, the
- * description.
+ * The model of a generation, which leads to it unless it was deleted or may not be seen; the credits of a top-up; of
+ * other entries, the description.
  */
 function describeEntry(
   entry: ListedEntry,
   { generations, mayOpen }: Omit<EntryTableProps, 'entries'>,
 ): ComponentChildren {
   const { description, generation_uuid: uuid } = entry;
+  if (entry.entry_type === 'topup') return t.topup({ credits: entry.amount });
   const generation = uuid === null ? undefined : generations.get(uuid);
   if (generation === undefined) return <span lang="en">{description}</span>;
   const { model, is_deleted: isDeleted } = generation;
