@@ -27,8 +27,8 @@ export const NOTIFICATION_CORRUPTIONS: Record<string, Corruption[]> = {
     ),
     // The worker that has leased it may end.
     breakCustomer(
-      `${insertEndpoint('NULL', `now() + interval '1 minute'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY};
-       UPDATE webhook_deliveries SET leased_by = gen_random_uuid(), leased_until = now() + interval '30 seconds'`,
+      `${insertEndpoint('NULL', `timestamptz '2037-03-15T12:01:00Z'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY};
+       UPDATE webhook_deliveries SET leased_by = gen_random_uuid(), leased_until = '2037-03-15T12:00:30Z'`,
     ),
   ],
   'delivered-events-have-a-body': [

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { NOTIFICATION_INVARIANTS } from '../../shared/domain/webhooks/invariants.ts';
 import {
   createDeliveryFixture,
   PROCESS,
@@ -8,6 +9,8 @@ import {
   type Outcome,
 } from '../harness/deliveryFixture.ts';
 import { after as at, NOW, type Row } from '../harness/functionDatabase.ts';
+
+const PENDING_ARE_DUE = NOTIFICATION_INVARIANTS.find(({ name }) => name === 'pending-deliveries-are-due')?.query ?? '';
 
 describe('the function that claims webhook deliveries', () => {
   const {
@@ -310,6 +313,7 @@ describe('the function that claims webhook deliveries', () => {
           [1, ended],
         ];
         expect(await runAndReadNext(leases)).to.deep.equal([OTHER_LEASE.leased_until, 2]);
+        expect(await database.query(PENDING_ARE_DUE, [NOW])).to.deep.equal([]);
       }
     });
 

@@ -23,7 +23,9 @@ export const NOTIFICATION_INVARIANTS: readonly Invariant[] = [
       SELECT w.account_id, 'endpoint ' || w.uuid AS subject,
              format('due %s, first delivery %s', coalesce(w.next_delivery_at::text, 'never'), d.first) AS detail
         FROM webhook_endpoints w
-        JOIN (SELECT endpoint_id, min(next_attempt_at) AS first, min(leased_until) AS leased_until
+        JOIN (SELECT endpoint_id, min(next_attempt_at) AS first,
+                     -- A lease that has ended waits with the others.
+                     min(leased_until) FILTER (WHERE leased_until > $1) AS leased_until
                 FROM webhook_deliveries WHERE status = 'pending' GROUP BY 1) d ON d.endpoint_id = w.id
        WHERE w.disabled_at IS NULL
          AND (w.next_delivery_at IS NULL
