@@ -4,6 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 export interface ProcessMemory {
   residentKb: number;
   peakKb: number;
+  /** Part of `residentKb` that maps files, such as Node itself, which the processes of a container share. */
+  fileKb: number;
 }
 
 /**
@@ -14,7 +16,7 @@ export function readProcessMemory(pid: number): ProcessMemory | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const kilobytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
-    const memory = { residentKb: kilobytes('VmRSS'), peakKb: kilobytes('VmHWM') };
+    const memory = { residentKb: kilobytes('VmRSS'), peakKb: kilobytes('VmHWM'), fileKb: kilobytes('RssFile') };
     // A process that has ended has no memory, and is listed until its parent collects its status.
     return Number.isNaN(memory.residentKb) ? null : memory;
   } catch {

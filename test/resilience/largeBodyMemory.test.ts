@@ -66,19 +66,24 @@ describe('memory of large bodies', function () {
       senders.slice(LARGE_BODIES_MAX, bodies).map((sender) => sendBody(baseUrl, sender, buildBody(image))),
     );
     const statuses = Promise.all(complete.map(({ response }) => response));
-    let [decoderKb, isOver] = [0, false];
+    let [decoderKb, sharedKb, isOver] = [0, 0, false];
     while (!isOver) {
-      for (const pid of listChildPids(child.pid as number))
-        decoderKb = Math.max(decoderKb, readProcessMemory(pid)?.peakKb ?? 0);
+      for (const pid of listChildPids(child.pid as number)) {
+        const memory = readProcessMemory(pid);
+        decoderKb = Math.max(decoderKb, memory?.peakKb ?? 0);
+        sharedKb = Math.max(sharedKb, memory?.fileKb ?? 0);
+      }
       isOver = await Promise.race([statuses.then(() => true), sleep(50, false)]);
     }
-    const apiKb = readProcessMemory(child.pid as number)?.peakKb ?? Number.NaN;
+    const { peakKb: apiKb = Number.NaN, fileKb = 0 } = readProcessMemory(child.pid as number) ?? {};
+    // A container counts once what both map, most of which is Node.
+    const usedKb = apiKb + decoderKb - Math.min(fileKb, sharedKb);
     const accepted = (await statuses).filter((status) => status !== 429);
     for (const status of accepted) expect(status).to.be.oneOf([201, 503]);
     expect(accepted).to.have.length(Math.floor(LARGE_BODIES_MAX_BYTES / IMAGE_BODY_LIMIT_BYTES));
     for (const { request } of arriving) request.destroy();
     await service.stop();
     expect(decoderKb).to.be.above(100_000);
-    expect(apiKb + decoderKb, `${apiKb} kB of the API and ${decoderKb} kB of its decoder`).to.be.below(CONTAINER_KB);
+    expect(usedKb, `${apiKb} kB of the API and ${decoderKb} kB of its decoder`).to.be.below(CONTAINER_KB);
   });
 });
