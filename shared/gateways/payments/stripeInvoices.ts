@@ -35,8 +35,8 @@ function sumCents(returns: Return[]): number {
   return returns.reduce((sum, { cents }) => sum + cents, 0);
 }
 
-function sumAmounts(parts: readonly { amount: number }[]): number {
-  return parts.reduce((sum, { amount }) => sum + amount, 0);
+function toReturns(objects: readonly (Stripe.Refund | Stripe.Dispute)[]): Return[] {
+  return objects.map(({ amount, created }) => ({ cents: amount, at: fromUnixSeconds(created) }));
 }
 
 function sumPaidCents(payments: readonly InvoicePayment[]): number {
@@ -97,11 +97,10 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
   async function listReturns({ charge, disputes }: InvoicePayment): Promise<Return[]> {
     const refunds =
       charge.amount_refunded === 0 ? [] : (await unwrap(stripe.refunds.list({ charge: charge.id, limit: 100 }))).data;
-    const kept = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
-    const prevented = disputes.filter(({ status }) => status === 'prevented');
-    const lost = disputes.filter(({ status }) => status === 'lost');
-    const counted = sumAmounts(kept) >= sumAmounts(prevented) ? kept : prevented;
-    return [...counted, ...lost].map(({ amount, created }) => ({ cents: amount, at: fromUnixSeconds(created) }));
+    const kept = toReturns(refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled'));
+    const prevented = toReturns(disputes.filter(({ status }) => status === 'prevented'));
+    const lost = toReturns(disputes.filter(({ status }) => status === 'lost'));
+    return [...(sumCents(kept) >= sumCents(prevented) ? kept : prevented), ...lost];
   }
 
   /** Lists the amounts that were refunded outside of Stripe and recorded as credit notes. */
