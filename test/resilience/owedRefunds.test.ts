@@ -35,6 +35,16 @@ describe('a payment that an account got nothing for', () => {
     await billing.maintain();
   };
 
+  /** Subscribes a customer who has another page open, for the plan `lite`, which can still be paid. */
+  const subscribeBesidePage = async () => {
+    const customer = await billing.createCustomer(null);
+    const [page, paid] = [await openCheckoutPage(customer, 'lite'), await openCheckoutPage(customer, 'pro')];
+    billing.stripe.reopenCheckout(page);
+    billing.stripe.completeCheckout(paid);
+    await billing.drained();
+    return { customer, page };
+  };
+
   const paidAfterTheEnd = async () => {
     const customer = await billing.createCustomer(null);
     const page = await openCheckoutPage(customer, 'pro');
@@ -188,13 +198,9 @@ describe('a payment that an account got nothing for', () => {
   });
 
   it('is refunded for a second subscription and its upgrade, although the processor fails at first', async () => {
-    const customer = await billing.createCustomer(null);
-    const pages = [await openCheckoutPage(customer, 'lite'), await openCheckoutPage(customer, 'pro')] as const;
-    billing.stripe.reopenCheckout(pages[0]);
-    billing.stripe.completeCheckout(pages[1]);
-    await billing.drained();
+    const { customer, page } = await subscribeBesidePage();
     Object.assign(billing.stripe.faults, { 'subscriptions.cancel': 'error', 'refunds.create': 'error' });
-    billing.stripe.completeCheckout(pages[0]);
+    billing.stripe.completeCheckout(page);
     await billing.drained();
     const second = billing.stripe.findSubscription(billing.customerId(customer)).id;
     const followUp = async () =>
@@ -221,11 +227,7 @@ describe('a payment that an account got nothing for', () => {
   });
 
   it('follows for a second subscription although a run of its task, which found nothing to do, has not ended', async () => {
-    const customer = await billing.createCustomer(null);
-    const pages = [await openCheckoutPage(customer, 'lite'), await openCheckoutPage(customer, 'pro')] as const;
-    billing.stripe.reopenCheckout(pages[0]);
-    billing.stripe.completeCheckout(pages[1]);
-    await billing.drained();
+    const { customer, page } = await subscribeBesidePage();
     const lease = randomUUID();
     await billing.service.sql(
       `INSERT INTO tasks (kind, key, run_at, lease, created_at)
@@ -233,7 +235,7 @@ describe('a payment that an account got nothing for', () => {
          FROM (SELECT max(id) AS id FROM subscriptions) newest, generate_series(1, 20) ahead`,
       [lease],
     );
-    billing.stripe.completeCheckout(pages[0]);
+    billing.stripe.completeCheckout(page);
     const second = billing.stripe.findSubscription(billing.customerId(customer)).id;
     await eventually('canceled', async () => billing.stripe.findSubscription(second).status === 'canceled');
     await billing.service.sql('DELETE FROM tasks WHERE lease = $1', [lease]);
