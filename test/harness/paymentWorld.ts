@@ -95,6 +95,11 @@ export class PaymentWorld {
     return items.data.some(({ current_period_end: end }) => 1_000 * end <= date.getTime());
   }
 
+  /** Returns whether a second year of the subscription is paid. */
+  isRenewed(): boolean {
+    return this.listCharges().length > 1;
+  }
+
   /** Stores the events that have happened since; those of a prompt world are processed at once. */
   async collect(): Promise<void> {
     for (let round = 0; ; round += 1) {

@@ -15,7 +15,8 @@ import {
   runBillingJobs,
 } from '../harness/paymentWorld.ts';
 
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
 /** Sequences between two checks of all invariants, which read the whole database. */
 const CHECK_EVERY = 10;
 /** Time between two runs of the jobs while days pass. */
@@ -154,6 +155,31 @@ describe('payments of subscriptions', () => {
     for (const world of worlds) expect(await world.countSpendable()).to.equal(400 + 200);
     for (const world of worlds) await world.end();
   });
+
+  for (const [when, minutes, owed] of [
+    ['minutes', 20, 'refunded'],
+    ['hours', 180, null],
+  ] as const) {
+    it(`have the same end state if a year ends ${when} after its renewal, before the renewal is seen or afterwards`, async () => {
+      const random = createSeededRandom(SEED);
+      const create = async (name: string) => new PaymentWorld(billing, await createAccount(), random.fork(name), true);
+      const worlds = [await create('seen'), await create('not seen')] as const;
+      for (const world of worlds) await world.subscribe();
+      await passDays([...worlds], 360);
+      for (const world of worlds) await world.deliver();
+      // The invoice of the renewal is a draft for an hour.
+      while (!worlds[0].isRenewed()) await moveClock(5 * MINUTE_MS);
+      await worlds[0].deliver();
+      expect(await worlds[0].countSpendable()).to.equal(400);
+      await moveClock(minutes * MINUTE_MS);
+      for (const world of worlds) await world.end();
+      await drainWorlds([...worlds]);
+      const [seen, notSeen] = await Promise.all(worlds.map(readEndState));
+      expect(notSeen).to.deep.equal(seen);
+      expect(seen).to.have.property('invoices').with.lengthOf(2).and.property('1').property('owed', owed);
+      await billing.service.checkIntegrity({ isDrained: true });
+    });
+  }
 });
 
 /** Spends a part of the credits that are there whatever was delivered. */

@@ -26,7 +26,7 @@ import {
   suspendSubscription,
 } from './subscriptions.ts';
 import type { MissingSubscriptionSnapshot, SubscriptionSnapshot } from './fetchSubscription.ts';
-import { DAY_MS } from '../../spec/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
 /** Applies the state of a subscription to its account. A snapshot older than the last one changes nothing. */
 export async function applySubscriptionSnapshot(
@@ -186,16 +186,25 @@ async function applySubscriptionEnd(
   transaction: Transaction,
   account: Account,
   before: Subscription,
-  after: Partial<Subscription>,
+  after: Partial<Subscription> & Pick<Subscription, 'paid_until'>,
   { subscription: { endedAt }, invoices }: SubscriptionSnapshot,
 ): Promise<void> {
   const { owed, doubtful } = selectOwedInvoices(before, invoices, endedAt);
+  const isUnseenRenewal = ({ isAnnual, paidUntil, paidAt }: SubscriptionInvoice) =>
+    isAnnual && paidUntil > before.paid_until && endedAt !== null && paidAt <= endedAt;
   if (before.status === 'canceled') await before.$query(transaction).patch(after);
-  else await endSubscription(transaction, account, before, after);
+  else {
+    // The months that had started are granted as if the renewal had been seen before the end.
+    if (before.activated_at !== null && invoices.some(isUnseenRenewal))
+      await before.$query(transaction).patch({ status: 'active', paid_until: after.paid_until });
+    await endSubscription(transaction, account, before, after);
+  }
   await recordOwedRefunds(transaction, before, owed);
   await recordOwedRefunds(transaction, before, doubtful, DOUBT);
 }
 
+/** A year that ended sooner than this after its renewal was paid is owed back: the payment and the end crossed. */
+const CROSSED_MS = HOUR_MS;
 /** A subscription that was used ends later than this after its payment; one that never started here usually sooner. */
 const UNUSED_MS = 3 * DAY_MS;
 const DOUBT =
@@ -206,12 +215,11 @@ const DOUBT =
  * after it was paid and never started here, the database may have been restored from before it, and staff decide.
  */
 function selectOwedInvoices(before: Subscription, invoices: ReviewedInvoice[], endedAt: Date | null) {
-  const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
+  const { activated_at: activatedAt, follow_up: followUp, started_at: startedAt } = before;
+  const isRenewal = ({ isAnnual, periodStart }: SubscriptionInvoice) => isAnnual && periodStart > startedAt;
   const isUnused = (invoice: SubscriptionInvoice) =>
     activatedAt === null ||
-    // None of the year's months was granted, or it was paid after the end.
-    (invoice.isAnnual && invoice.paidUntil > paidUntil) ||
-    (endedAt !== null && invoice.paidAt > endedAt) ||
+    (endedAt !== null && invoice.paidAt > addMilliseconds(endedAt, isRenewal(invoice) ? -CROSSED_MS : 0)) ||
     (followUp === 'refund' && invoice.paidUntil > now());
   const isDoubtful = ({ paidAt }: SubscriptionInvoice) =>
     activatedAt === null && followUp !== 'refund' && endedAt !== null && endedAt > addMilliseconds(paidAt, UNUSED_MS);
