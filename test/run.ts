@@ -17,7 +17,7 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 
 /**
  * Runs tests: those of `npm test` unless files or folders are named. Starts what they need (Postgres and Redis on free
- * ports, a template database, the bundled programs, for `test/e2e` the build) and hands the files to mocha in an
+ * ports, a template database, the bundled programs, for `test/e2e` and `test/compatibility` the build) and hands the files to mocha in an
  * order that balances the processes. Other options are passed to mocha.
  *
  *     npm test -- test/unit test/contract/apiKeys.test.ts
@@ -27,8 +27,8 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  */
 /** Tests wait for a third of their time. More files at a time would exceed time limits on a slow machine. */
 const JOBS_PER_PROCESSOR = 3;
-/** The files of `test/e2e` run whole services and browsers. */
-const MAX_END_TO_END_JOBS = 4;
+/** Files that need the build run whole services and browsers. */
+const MAX_BUILT_JOBS = 4;
 /** Fewer collections of garbage that is young: they took a tenth of the processor time of mocha's processes. */
 const MOCHA_NODE_OPTIONS = '--max-semi-space-size=64';
 
@@ -76,7 +76,7 @@ async function main(): Promise<number> {
       Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
       await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
-    const most = needs.build ? MAX_END_TO_END_JOBS : Infinity;
+    const most = needs.build ? MAX_BUILT_JOBS : Infinity;
     const jobs = selection.jobs ?? Math.min(most, JOBS_PER_PROCESSOR * availableParallelism());
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
