@@ -55,7 +55,9 @@ describe('a generation that succeeds at its deadline', () => {
     service.upstream.end(prompt, 'succeeded');
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     const [recorded] = await service.sql(
-      'SELECT uuid, account_id, upstream_handle AS handle, upstream, upstream_model, 2000 AS "firstPollDelayMs" FROM generations WHERE uuid = $1',
+      `SELECT uuid, account_id, upstream_handle AS handle, upstream, upstream_model, submitted_at AS since, failed_over_at,
+              2000 AS "firstPollDelayMs"
+         FROM generations WHERE uuid = $1`,
       [uuid],
     );
     expect(await recordAccepted(recorded)).to.equal('recorded');

@@ -5,6 +5,8 @@ import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { recordAccepted } from '../../shared/domain/generations/execution/submit.ts';
+import type { Row } from '../harness/functionDatabase.ts';
 import { addTestKey } from '../harness/testMode.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
@@ -71,7 +73,7 @@ describe('a model with several upstreams', () => {
     (await service.sql('SELECT 1 FROM upstream_health WHERE status = $1', [status])).length;
 
   const findRow = async (uuid: string) =>
-    (await service.sql('SELECT upstream, upstream_order, failed_over_at FROM generations WHERE uuid = $1', [uuid]))[0];
+    (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0] as Row;
 
   const readEntries = async (uuid: string) =>
     (await service.sql('SELECT entry_type FROM ledger_entries WHERE generation_uuid = $1 ORDER BY number', [uuid])).map(
@@ -88,7 +90,8 @@ describe('a model with several upstreams', () => {
   async function make(model: string, params: object = {}) {
     const { uuid, prompt } = await create(model, params);
     const { status } = await customer.waitForEnd(uuid);
-    return { uuid, prompt, status, ...(await findRow(uuid)) };
+    const { upstream, upstream_order, failed_over_at } = await findRow(uuid);
+    return { uuid, prompt, status, upstream, upstream_order, failed_over_at };
   }
 
   it('is run by the cheapest one for its parameters', async () => {
@@ -176,6 +179,35 @@ describe('a model with several upstreams', () => {
     expect(await readEntries(uuid)).to.deep.equal(['burn']);
   });
 
+  it('does not return to the failed run if the acceptance of that is recorded again', async () => {
+    service.upstream.outcome = 'fail';
+    others.second.submit = 'hang';
+    const { uuid, prompt } = await create('retried');
+    await eventually('tried elsewhere', async () => (await findRow(uuid)).upstream === 'second');
+    const [job] = service.upstream.jobsFor(prompt);
+    const { account_id, submit_started_at: claimedAt } = await findRow(uuid);
+    const receipt = {
+      uuid,
+      account_id,
+      handle: { request_id: job?.id },
+      upstream: 'fal',
+      upstream_model: 'fake/image',
+    };
+    const since = new Date(claimedAt.getTime() - 1_000);
+    expect(await recordAccepted({ ...receipt, since, failed_over_at: null, firstPollDelayMs: 2_000 })).to.equal('late');
+    expect(await findRow(uuid)).to.deep.include({
+      upstream: 'second',
+      submit_started_at: claimedAt,
+      submitted_at: null,
+    });
+    others.second.submit = undefined;
+    await service.sql('UPDATE generations SET leased_until = $2, next_attempt_at = $2 WHERE uuid = $1', [
+      uuid,
+      service.now,
+    ]);
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+  });
+
   it('is refunded if its owner asks to cancel it before the run fails', async () => {
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await create('retried');
@@ -184,6 +216,31 @@ describe('a model with several upstreams', () => {
     service.upstream.end(prompt, 'failed');
     expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
     expect(others.second.jobsFor(prompt)).to.have.length(0);
+  });
+
+  it('continues at the one that has accepted it when a submission that lost its lease is rejected', async () => {
+    const before = service.upstream.submits;
+    let release: (() => void) | undefined;
+    service.upstream.submitHold = new Promise<void>((resolve) => (release = resolve));
+    others.second.outcome = 'wait';
+    const { uuid, prompt } = await create('once');
+    await eventually('submitted', () => service.upstream.submits > before);
+    // As if its worker had stalled, and its upstream were offline.
+    await service.sql(
+      `UPDATE generations SET submit_started_at = submit_started_at - interval '1 second', leased_until = $2,
+              next_attempt_at = $2, upstream_order = '{1}'
+        WHERE uuid = $1`,
+      [uuid, service.now],
+    );
+    await eventually('accepted', async () => (await findRow(uuid)).upstream_handle !== null);
+    service.upstream.submit = 'refuse';
+    release?.();
+    service.upstream.submitHold = undefined;
+    await delay(1_000);
+    expect(await findRow(uuid)).to.include({ status: 'queued', upstream: 'second' });
+    others.second.end(prompt, 'succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    expect(await readEntries(uuid)).to.deep.equal(['burn']);
   });
 
   it('is not run again in test mode, which has one upstream', async () => {

@@ -170,7 +170,7 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
         `UPDATE generations SET submit_started_at = submitted_at, submitted_at = NULL, upstream_handle = NULL,
                 polled_at = NULL, next_poll_at = NULL, leased_until = now() + interval '1 minute'
           WHERE uuid = $1
-         RETURNING uuid, account_id, upstream, upstream_model, 8000 AS "firstPollDelayMs",
+         RETURNING uuid, account_id, upstream, upstream_model, submit_started_at AS since, failed_over_at, 8000 AS "firstPollDelayMs",
                    (SELECT upstream_handle FROM generations WHERE uuid = $1) AS handle`,
         [uuid],
       );

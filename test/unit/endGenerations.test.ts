@@ -190,6 +190,18 @@ describe('the functions that end generations', () => {
     ...(end === fail ? { credits: 0 } : {}),
   });
 
+  it('a failure of one run does not end another one', async () => {
+    const account = await createAccount();
+    const run = at(-5_000);
+    const claimed = await createGeneration(account, { submit_started_at: run });
+    const submitted = await createGeneration(account, { number: 8, submitted_at: run });
+    for (const uuid of [claimed, submitted]) {
+      expect(await fail([{ ...failure(uuid, account), run: at(-9_000) }])).to.deep.equal([]);
+      expect(await read(uuid, 'status')).to.deep.equal({ status: 'queued' });
+      expect(await fail([{ ...failure(uuid, account), run }])).to.have.length(1);
+    }
+  });
+
   it('a success stores the output', async () => {
     const account = await createAccount();
     const uuid = await createGeneration(account, {

@@ -36,6 +36,8 @@ export interface GenerationSuccess extends GenerationKey, GenerationFile {
 export interface GenerationFailure extends GenerationKey {
   /** Shown to the customer. */
   message: string;
+  /** The run that failed, by the time of its claim. Another run of the generation continues. Undefined ends any. */
+  run?: Date;
 }
 
 export const COMPLETE_GENERATIONS = readSqlFunction(new URL('./completeGenerations.sql', import.meta.url), [

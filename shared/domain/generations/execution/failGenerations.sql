@@ -1,5 +1,5 @@
 -- Ends generations without an output, once each, and refunds them: balance, ledger, usage and slot. Returns a row for each
--- end; none for a generation that had ended before.
+-- end; none for a generation that had ended before, or that has another run than the one that failed.
 --
 -- Without p_waits, an account that another transaction keeps locked is left out, and its row says so.
 CREATE FUNCTION fail_generations(
@@ -18,7 +18,7 @@ BEGIN
 
   RETURN QUERY
   WITH result AS MATERIALIZED (
-    SELECT * FROM json_to_recordset(p_ends) AS r (uuid uuid, account_id bigint, message text)
+    SELECT * FROM json_to_recordset(p_ends) AS r (uuid uuid, account_id bigint, message text, run timestamptz)
   ), ended AS (
     UPDATE generations g
        SET status = 'failed', completed_at = p_now, error_message = r.message, upstream_output = NULL,
@@ -26,6 +26,7 @@ BEGIN
                                       ELSE g.cancel_requested_at END
       FROM result r JOIN accounts a ON a.id = ANY (v_accounts) AND a.id = r.account_id
      WHERE g.uuid = ANY (p_uuids) AND g.uuid = r.uuid AND g.account_id = r.account_id AND g.status = 'queued'
+       AND (r.run IS NULL OR r.run = coalesce(g.submitted_at, g.submit_started_at))
     RETURNING g.uuid, g.account_id, g.is_test, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
               g.error_message, g.media_token, a.balance, a.ledger_count,
               a.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook,

@@ -7,7 +7,7 @@ import type { GenerationKey, UnsubmittedGeneration } from '../../../queues/catal
 import { enqueueDispatch } from '../../../queues/enqueue.ts';
 import { findReleasedModel } from '../../catalog/releases.ts';
 import { failGeneration } from './completeOrFail.ts';
-import { type ClaimedGeneration, SWEEP_GRACE_MS } from './step.ts';
+import { type ClaimedGeneration, CURRENT_RUN, getRun, SWEEP_GRACE_MS } from './step.ts';
 
 /** Reasons that would be the same at every upstream. */
 const FINAL_REASONS: readonly string[] = [
@@ -22,19 +22,14 @@ const FINAL_REASONS: readonly string[] = [
  */
 const FAIL_OVER = prepared(
   'fail_over_generation',
-  `UPDATE generations
+  `UPDATE generations g
       SET upstream_order = cast(:order AS smallint[]), failed_over_at = :now, upstream_handle = NULL, upstream_output = NULL,
           submit_started_at = NULL, submitted_at = NULL, leased_until = NULL, polled_at = NULL, next_poll_at = NULL,
           account_error_at = NULL, upstream = NULL, upstream_model = NULL, next_attempt_at = :due
     WHERE uuid = :uuid AND account_id = :account_id AND status = 'queued' AND failed_over_at IS NULL
       AND unconfirmed_submits = 0 AND cancel_requested_at IS NULL AND deadline_at > :now
-      AND upstream = :upstream AND upstream_model = :upstreamModel
+      AND ${CURRENT_RUN} = :run
    RETURNING model, catalog_id, is_test`,
-);
-
-const READ_RUN = prepared(
-  'read_failed_run',
-  `SELECT upstream, upstream_model FROM generations WHERE uuid = :uuid AND account_id = :account_id AND status = 'queued'`,
 );
 
 /**
@@ -48,35 +43,22 @@ export async function endFailedRun(generation: ClaimedGeneration, message: strin
     (await findReleasedModel(generation.catalog_id, generation.model))?.definition ?? {};
   // -1 for the upstream of test mode, which no catalog lists and which has no other.
   const failed = upstreams.indexOf(`${upstream}:${upstreamModel}`);
-  if (isRetried && failed !== -1) {
-    const order = (generation.upstream_order ?? [...upstreams.keys()]).filter((position) => position !== failed);
-    if (!FINAL_REASONS.includes(message) && order.length > 0 && (await failOver(generation, order, message))) return;
-    if (!(await isCurrentRun(generation))) return;
-  }
-  await failGeneration({ uuid, account_id, message });
+  const order = (generation.upstream_order ?? [...upstreams.keys()]).filter((position) => position !== failed);
+  const mayRetry = isRetried && failed !== -1 && order.length > 0 && !FINAL_REASONS.includes(message);
+  if (mayRetry && (await failOver(generation, order, message))) return;
+  await failGeneration({ uuid, account_id, message, run: getRun(generation) });
 }
 
 /** @returns false if the generation cannot be tried elsewhere. */
 async function failOver(generation: ClaimedGeneration, order: number[], reason: string): Promise<boolean> {
-  const { uuid, account_id, upstream, upstream_model: upstreamModel } = generation;
+  const { uuid, account_id, upstream } = generation;
   const at = now();
   const due = addMilliseconds(at, SWEEP_GRACE_MS);
-  const bindings = { uuid, account_id, order, now: at, due, upstream, upstreamModel };
+  const bindings = { uuid, account_id, order, now: at, due, run: getRun(generation) };
   const [row] = await runStatement<Omit<UnsubmittedGeneration, keyof GenerationKey>>(FAIL_OVER, bindings);
   if (row === undefined) return false;
   generationsFailedOver.inc({ upstream });
   logger.warn({ generationId: uuid, upstream, reason }, 'run failed; trying another upstream');
   void enqueueDispatch({ uuid, account_id, ...row, upstream_order: order });
   return true;
-}
-
-/** Returns whether a run is that of its generation still: one that has failed may be read again. */
-async function isCurrentRun({
-  uuid,
-  account_id,
-  upstream,
-  upstream_model: model,
-}: ClaimedGeneration): Promise<boolean> {
-  const [row] = await runStatement<{ upstream: string; upstream_model: string }>(READ_RUN, { uuid, account_id });
-  return row?.upstream === upstream && row.upstream_model === model;
 }

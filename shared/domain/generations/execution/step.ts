@@ -56,6 +56,14 @@ export const CLAIMED_COLUMNS = `g.uuid, g.account_id, g.model, g.prompt, g.param
   g.upstream, g.upstream_model, g.upstream_handle, g.upstream_output, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.account_error_at,
   g.catalog_id, g.upstream_order, g.failed_over_at`;
 
+/** Time of the claim whose submission is the current run of a row. A later claim, or a fail-over, starts another one. */
+export const CURRENT_RUN = 'coalesce(g.submitted_at, g.submit_started_at)';
+
+/** Returns {@link CURRENT_RUN} as it was when a generation was claimed. */
+export function getRun({ submitted_at, submit_started_at }: ClaimedGeneration): Date {
+  return submitted_at ?? submit_started_at;
+}
+
 /**
  * Rows of a batch, by their primary key. The uuids alone would find them, too; the accounts restrict a partitioned
  * table to the partitions of the batch. `g.uuid = ANY` makes the planner use the index also if the table is small.

@@ -32,7 +32,7 @@ import { withLease } from './lease.ts';
 import { recordProbe } from './modelHealth.ts';
 import { getFirstPollDelayMs } from './pollPace.ts';
 import { retryDuringOutage, retryUntilStored } from './retry.ts';
-import { type ClaimedGeneration, CLOCK_SKEW_MS, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './step.ts';
+import { type ClaimedGeneration, CLOCK_SKEW_MS, getRun, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './step.ts';
 
 /** Submits a generation that this process has claimed. */
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {
@@ -48,7 +48,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
       { generationId: uuid, submits: generation.unconfirmed_submits },
       'giving up: submission was never confirmed',
     );
-    await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notConfirmed });
+    await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notConfirmed, run: getRun(generation) });
     return;
   }
   const route = await prepareOrRelease(generation, () => getGenerationRoute(generation));
@@ -102,10 +102,11 @@ async function handleAccepted(
   route: UpstreamRoute,
   handle: UpstreamHandle,
 ): Promise<void> {
-  const { uuid, account_id } = generation;
+  const { uuid, account_id, submit_started_at: since, failed_over_at } = generation;
   const { name: upstream } = route.upstream;
   const firstPollDelayMs = getFirstPollDelayMs(upstream, route.modelId);
-  const acceptedSubmit = { uuid, account_id, handle, upstream, upstream_model: route.modelId, firstPollDelayMs };
+  const receipt = { since, failed_over_at, handle, upstream, upstream_model: route.modelId };
+  const acceptedSubmit = { uuid, account_id, ...receipt, firstPollDelayMs };
   const outcome = await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit));
   if (outcome !== 'late') {
     logger.info({ generationId: uuid, upstream }, 'generation submitted');
@@ -171,7 +172,9 @@ function getRetryDelayMs(createdAt: Date): number {
   return Math.min(30_000, Math.max(1_000, Math.ceil(age / 4_000) * 1_000));
 }
 
-interface AcceptedSubmit extends GenerationKey {
+interface AcceptedSubmit extends GenerationKey, Pick<ClaimedGeneration, 'failed_over_at'> {
+  /** Time of the claim that submitted it. */
+  since: Date;
   handle: Record<string, unknown>;
   /** Upstream that issued the handle: a later claim may have chosen another one. */
   upstream: string;
@@ -183,18 +186,20 @@ interface AcceptedSubmit extends GenerationKey {
 const RECORD_ACCEPTED = prepared(
   'record_accepted',
   `WITH mine AS (
-     SELECT g.uuid, g.account_id, g.cancel_requested_at IS NOT NULL OR (g.upstream_handle IS NULL AND g.next_poll_at IS NOT NULL) AS is_poll_due, r.handle, r.upstream, r.upstream_model, r.due
+     SELECT g.uuid, g.account_id, g.cancel_requested_at IS NOT NULL OR (g.upstream_handle IS NULL AND g.next_poll_at IS NOT NULL) AS is_poll_due, r.handle, r.upstream, r.upstream_model, r.due, r.since
        FROM generations g
        JOIN json_to_recordset(:receipts)
-              AS r (uuid uuid, account_id bigint, handle jsonb, upstream text, upstream_model text, due timestamptz)
+              AS r (uuid uuid, account_id bigint, handle jsonb, upstream text, upstream_model text, due timestamptz,
+                    since timestamptz, failed_over_at timestamptz)
          ON r.uuid = g.uuid AND r.account_id = g.account_id
       WHERE g.uuid = ANY (:uuids)
-        AND ((g.status = 'queued' AND g.upstream_handle IS NULL) OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
+        AND ((g.status = 'queued' AND g.upstream_handle IS NULL AND g.failed_over_at IS NOT DISTINCT FROM r.failed_over_at)
+             OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
       ORDER BY g.uuid FOR NO KEY UPDATE OF g
    ), recorded AS (
      UPDATE generations g
         SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
-            submitted_at = g.submit_started_at, submit_started_at = NULL, leased_until = NULL,
+            submitted_at = mine.since, submit_started_at = NULL, leased_until = NULL,
             next_attempt_at = CASE WHEN g.next_poll_at IS NULL THEN mine.due ELSE :soon END
        FROM mine
       WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.upstream_handle IS NULL
@@ -205,7 +210,7 @@ const RECORD_ACCEPTED = prepared(
 /**
  * Records the handle under which the upstream accepted a generation. Safe to repeat after a lost response: a row that
  * already has this handle counts as recorded, also if it has ended since.
- * @returns `late` if the generation ended before, or has the handle of another submission; `poll due` if its owner has
+ * @returns `late` if the generation ended or failed over before, or has the handle of another submission; `poll due` if its owner has
  *   asked to cancel it, or its call-back has arrived already.
  */
 export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'poll due' | 'late'>({
