@@ -3,7 +3,7 @@ export { type ErrorCode, GenmeterError, type ServiceErrorCode } from './errors.t
 export type { Generations, WaitOptions } from './generations.ts';
 export { Genmeter } from './genmeter.ts';
 export type { List, Page, Pagination } from './list.ts';
-export type { components, operations, paths, webhooks } from './schema.ts';
+export type { components, operations, webhooks } from './schema.ts';
 export type { GenmeterOptions, IdempotentRequestOptions, RequestOptions } from './transport.ts';
 export type * from './types.ts';
 export type { ImageFile, Uploads } from './uploads.ts';

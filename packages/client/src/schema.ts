@@ -1,1260 +1,5 @@
 // Generated from docs/openapi.json by npm run openapi. Do not edit.
 
-export interface paths {
-    "/api/generations/create/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create a generation
-         * @description Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `spending_limit_reached`, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.
-         */
-        post: operations["createGeneration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/generations/estimate/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Estimate a generation
-         * @description Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.
-         */
-        post: operations["estimateGeneration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/generations/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List generations, newest first
-         * @description With a filter, at most 10000 matches are counted and shown: a `total_items` of 10001 means that there are more, and a page after those is a 400. Narrow the list by `created_after` and `created_before` to read them.
-         */
-        get: operations["listGenerations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/generations/{uuid}/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get a generation
-         * @description Poll at most every 2 seconds until `status` is `succeeded` or `failed`, or use `wait` for long polling.
-         */
-        get: operations["getGeneration"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a generation
-         * @description Removes it from lists and deletes its files. Credits are not refunded; a queued generation still runs to its end.
-         */
-        delete: operations["deleteGeneration"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/generations/{uuid}/cancel/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel a generation
-         * @description Ends and refunds a queued generation that was not submitted to its model yet: 200 with `failed` and the `error_message` "Canceled.". For one that was submitted the response is 202: it is cancelled at the provider, and refunded if that confirms that it did not start; otherwise it continues. Safe to repeat: a generation that has ended is returned with 200, unchanged.
-         */
-        post: operations["cancelGeneration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/uploads/create/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create an upload
-         * @description Send the file to `upload_url` with `PUT` and the `headers`, then name it in `params` of a create as `upload:<uuid>`. PNG, JPEG and WebP of at most 50 megapixels. Kept for 24 hours after the last use, or as long as a generation that uses it. 404 if no model takes images.
-         */
-        post: operations["createUpload"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/uploads/{uuid}/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get an upload
-         * @description Decodes the file if it has arrived. The first generation that uses the upload does the same, so this call is optional.
-         */
-        get: operations["getUpload"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/models/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List models */
-        get: operations["listModels"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/keys/create/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create an API key
-         * @description The key is returned in this response only. An account has at most 20 active keys. A key with `mode: test` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys. Without options a key has all rights of the account. A key with any option cannot create or change keys, and needs the scope `account` for billing, webhooks, notifications, the affiliate program, and to list and revoke keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
-         */
-        post: operations["createApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/keys/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List API keys, newest first
-         * @description Includes revoked keys. The secret is never returned.
-         */
-        get: operations["listApiKeys"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/keys/{uuid}/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Change an API key
-         * @description What is not given stays as it is; null removes an option. Takes effect immediately. Without options a key has all rights of the account. A key with any option cannot create or change keys, and needs the scope `account` for billing, webhooks, notifications, the affiliate program, and to list and revoke keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
-         */
-        patch: operations["updateApiKey"];
-        trace?: never;
-    };
-    "/api/keys/{uuid}/revoke/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Revoke an API key
-         * @description Takes effect immediately and cannot be undone. Revoking a revoked key changes nothing.
-         */
-        post: operations["revokeApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/usage/summary/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get balance and usage */
-        get: operations["getUsageSummary"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/usage/keys/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the usage of each API key
-         * @description All keys of the account, newest first, including revoked ones, with their usage since they were created. The rest of `by_model` in the usage summary was created without a key: by assistants and in a browser session, or before keys were recorded.
-         */
-        get: operations["listKeyUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/usage/members/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the usage of each member
-         * @description All members of the account, newest first, including removed ones, with the usage of their sessions, API keys and applications since they joined.
-         */
-        get: operations["listMemberUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/ledger/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List ledger entries, newest first
-         * @description All changes of the balance. The ledger is append-only. With a filter, at most 10000 matches are counted and shown: a `total_items` of 10001 means that there are more, and a page after those is a 400. Narrow the list by `created_after` and `created_before` to read them. With `Accept: text/csv` the response is a file with all matching entries, whatever the `page`.
-         */
-        get: operations["listLedgerEntries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/create/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create a webhook endpoint
-         * @description The secret is returned in this response only. An account has at most 10 endpoints.
-         */
-        post: operations["createWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List webhook endpoints, newest first */
-        get: operations["listWebhooks"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/default/secret/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the default secret
-         * @description Signs the events of generations that were created with a `webhook_url`; with `mode=test`, of those that a test key created.
-         */
-        get: operations["getDefaultWebhookSecret"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/default/rotate-secret/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rotate the default secret
-         * @description For 24 hours messages are also signed with the former keys.
-         */
-        post: operations["rotateDefaultWebhookSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/{uuid}/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get a webhook endpoint */
-        get: operations["getWebhook"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a webhook endpoint
-         * @description Deletes its deliveries too. Pending ones are not sent.
-         */
-        delete: operations["deleteWebhook"];
-        options?: never;
-        head?: never;
-        /**
-         * Update a webhook endpoint
-         * @description Fields that are absent stay as they are. `enabled: false` fails pending deliveries; `enabled: true` also enables an endpoint that was disabled because it failed.
-         */
-        patch: operations["updateWebhook"];
-        trace?: never;
-    };
-    "/api/webhooks/{uuid}/rotate-secret/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rotate the keys of a webhook endpoint
-         * @description For 24 hours messages are also signed with the former keys. A second rotation within this time ends the keys before the first.
-         */
-        post: operations["rotateWebhookSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/{uuid}/test/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a test event
-         * @description Sends `webhook.test` to the endpoint, whatever types it receives. A 400 while the endpoint is disabled.
-         */
-        post: operations["testWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/{uuid}/deliveries/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List deliveries, newest first
-         * @description Deliveries are kept for 30 days. At most 10000 are counted and shown: a `total_items` of 10001 means that there are more, and a page after those is a 400. Takes also the `uuid` of `GET /api/webhooks/default/secret/`.
-         */
-        get: operations["listWebhookDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/{uuid}/deliveries/{delivery}/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get a delivery with its attempts
-         * @description Shows what was sent and how the receiver responded. The other headers of the requests are constant.
-         */
-        get: operations["getWebhookDelivery"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/webhooks/{uuid}/deliveries/{delivery}/redeliver/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Deliver an event again
-         * @description Starts a new round of attempts with the same `webhook-id`. A 400 while the delivery is pending or the endpoint is disabled.
-         */
-        post: operations["redeliverWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/billing/plans/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List plans */
-        get: operations["listPlans"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/billing/status/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the subscription status */
-        get: operations["getBillingStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/billing/checkout/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Start a checkout for a plan
-         * @description Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.
-         */
-        post: operations["checkOut"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/billing/portal/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Open the billing portal
-         * @description Creates a link to the page of the payment processor for invoices, payment methods and cancellation.
-         */
-        post: operations["openBillingPortal"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/billing/invoices/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List invoices, newest first
-         * @description Invoices of the subscription and of top-ups. The list is read from the database, so that it works while the payment processor is unavailable. The number and the addresses of a top-up follow some seconds after its payment.
-         */
-        get: operations["listInvoices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/billing/topup/settings/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the settings of automatic top-ups */
-        get: operations["getTopupSettings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Update the settings of automatic top-ups
-         * @description Omitted fields keep their values. Enabling automatic top-ups requires an active subscription and a payment method. They are charged at most once an hour.
-         */
-        patch: operations["updateTopupSettings"];
-        trace?: never;
-    };
-    "/api/billing/topup/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Buy credits
-         * @description Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan. They are added when the payment completes. If the service collects tax, it is added to the amount; a promotion code reduces price and credits in the same proportion. While 10 top-ups wait for payment, another one returns 429 with the time until the oldest expires.
-         */
-        post: operations["topUp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/billing/webhooks/processor/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Receive an event of the payment processor
-         * @description Called by the processor only. Rejected requests count against the rate limit of their address.
-         */
-        post: operations["receivePaymentEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/gift-codes/redeem/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Redeem a gift code
-         * @description Adds its credits to the balance, once for each account. They do not expire at the end of the month. A 400 says why a code cannot be redeemed.
-         */
-        post: operations["redeemGiftCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/gift-codes/create/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create a gift code
-         * @description The code is returned in this response only. All its redemptions count against the daily limit of the member.
-         */
-        post: operations["createGiftCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/gift-codes/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List gift codes, newest first */
-        get: operations["listGiftCodes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/gift-codes/{uuid}/revoke/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Revoke a gift code
-         * @description Takes effect immediately. What was redeemed stays. Revoking a revoked code changes nothing.
-         */
-        post: operations["revokeGiftCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/members/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List members, newest first
-         * @description Includes those who left or were removed, with the keys and applications that they made and that stay.
-         */
-        get: operations["listMembers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/members/{uuid}/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Change the role or the spending limit of a member
-         * @description What is not given stays as it is. Takes effect immediately, also for the keys and applications of the member.
-         */
-        patch: operations["updateMember"];
-        trace?: never;
-    };
-    "/api/members/{uuid}/remove/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Remove a member
-         * @description Ends the sessions of the member in this account. Keys and applications stay with the last role unless they are revoked.
-         */
-        post: operations["removeMember"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/members/{uuid}/revoke-access/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Revoke the API keys and applications of a member
-         * @description Also of one who was removed.
-         */
-        post: operations["revokeMemberAccess"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/members/{uuid}/hand-over/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Hand the account over to a member
-         * @description The member becomes the owner, whose address is that of the account. The former owner becomes an admin.
-         */
-        post: operations["handOverAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/authentication/leave/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Leave the account
-         * @description Ends the sessions of the member in this account. The owner hands the account over first.
-         */
-        post: operations["leaveAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invitations/create/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Invite a person
-         * @description Sends a link by e-mail, which only the invited address can accept, for 7 days. An open invitation of the address is replaced.
-         */
-        post: operations["inviteMember"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invitations/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List open invitations, newest first
-         * @description Those that were not accepted or revoked, also after their expiry.
-         */
-        get: operations["listInvitations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invitations/{uuid}/resend/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send an invitation again
-         * @description With a new link, which is valid for 7 days. The former link stops working.
-         */
-        post: operations["resendInvitation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/invitations/{uuid}/revoke/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Revoke an invitation */
-        post: operations["revokeInvitation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/authentication/accounts/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the accounts of the signed-in user */
-        get: operations["listAccounts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/authentication/accounts/{uuid}/switch/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Switch to another account
-         * @description The session acts on that account from then on, and so do later sign-ins.
-         */
-        post: operations["switchAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/notifications/settings/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the notification settings */
-        get: operations["getNotificationSettings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Update the notification settings
-         * @description Omitted fields keep their values. `key_created`, `application_connected`, `new_sign_in` and `identity_removed` are about security and cannot be switched off. The threshold also applies to the webhook event `credits.low`.
-         */
-        patch: operations["updateNotificationSettings"];
-        trace?: never;
-    };
-    "/api/affiliate/enroll/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Enroll in the affiliate program
-         * @description Repeating the request returns the same code.
-         */
-        post: operations["enrollAsAffiliate"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/affiliate/status/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get referrals and earnings
-         * @description Returns 404 before the account is enrolled. Commissions are pending until they can be paid out.
-         */
-        get: operations["getAffiliateStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/affiliate/onboarding-link/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create an onboarding link for payouts
-         * @description Returns a link to the payment processor's page where the affiliate enters or updates the payout details.
-         */
-        post: operations["createAffiliateOnboardingLink"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/metrics/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the staff metrics */
-        get: operations["getMetrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/health/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Check that the service responds */
-        get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/serving/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Ask whether this process accepts requests
-         * @description For load balancers. 503 only while the process is stopping, not while a server that it needs is unavailable.
-         */
-        get: operations["getServing"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/ready/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Check that the service is ready
-         * @description Readiness probe for orchestrators: checks database, migrations, Redis and workers. With 503, `detail` states what is unavailable.
-         */
-        get: operations["getReadiness"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get this OpenAPI document */
-        get: operations["getDescription"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/authentication/social/config/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the sign-in providers
-         * @description Browsers sign in at `/authentication/social/{provider}/start`.
-         */
-        get: operations["getSocialConfig"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/authentication/me/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the signed-in user */
-        get: operations["getMe"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /** Update the profile */
-        patch: operations["updateMe"];
-        trace?: never;
-    };
-    "/authentication/logout/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Sign out */
-        post: operations["logOut"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/authentication/onboarding/advance/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Complete an onboarding step
-         * @description First `profile`, then `plan`, which requires an active subscription.
-         */
-        post: operations["advanceOnboarding"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/authentication/dev/sign-in/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Sign in without a provider
-         * @description Available in local development only, while no provider is configured. Sets the session cookie.
-         */
-        post: operations["signInLocally"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-}
 export interface webhooks {
     "generation.succeeded": {
         parameters: {
@@ -2448,9 +1193,6 @@ export interface components {
         /** @description `validation_error`: The request is invalid; `detail` names the field. `content_rejected`: The content is not allowed; `detail` gives the reason. Only with content moderation. */
         ValidationErrorOrContentRejected: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2468,9 +1210,6 @@ export interface components {
         /** @description `validation_error`: The request is invalid; `detail` names the field. */
         ValidationError413: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2488,10 +1227,6 @@ export interface components {
         /** @description `invalid_api_key`: The credential is missing, unknown, revoked, expired or malformed. */
         InvalidApiKey: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2509,10 +1244,6 @@ export interface components {
         /** @description `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing. */
         AccountSuspendedOrInsufficientScope: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2530,10 +1261,6 @@ export interface components {
         /** @description `rate_limited`: Too many requests: wait for `Retry-After` seconds. */
         RateLimited: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
@@ -2551,9 +1278,6 @@ export interface components {
         /** @description `insufficient_credits`: The balance does not cover the price, and no automatic top-up succeeded. `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. `spending_limit_reached`: The credit limit of the API key or application does not cover the price. */
         InsufficientCreditsOrSubscriptionRequiredOrSpendingLimitReached: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2571,9 +1295,6 @@ export interface components {
         /** @description `parallel_limit_reached`: The account has as many generations in progress as its plan allows. */
         ParallelLimitReached: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2591,10 +1312,6 @@ export interface components {
         /** @description `model_unavailable`: The model's provider does not respond; nothing was charged. `internal_error`: A fault of the service. With 503, a part of it is temporarily unavailable. */
         ModelUnavailableOrInternalError503: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
@@ -2612,9 +1329,6 @@ export interface components {
         /** @description `internal_error`: A fault of the service. With 503, a part of it is temporarily unavailable. */
         InternalError: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2632,9 +1346,6 @@ export interface components {
         /** @description `validation_error`: The request is invalid; `detail` names the field. */
         ValidationError: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2652,10 +1363,6 @@ export interface components {
         /** @description `internal_error`: A fault of the service. With 503, a part of it is temporarily unavailable. */
         InternalError503: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
@@ -2673,9 +1380,6 @@ export interface components {
         /** @description `not_found`: The resource does not exist or belongs to another account. */
         NotFound: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2693,9 +1397,6 @@ export interface components {
         /** @description `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. */
         SubscriptionRequired: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -2713,10 +1414,6 @@ export interface components {
         /** @description `insufficient_scope`: The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing. */
         InsufficientScope: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2734,10 +1431,6 @@ export interface components {
         /** @description `admin_required`: The account is not a staff account, or its role does not include this. `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing. */
         AdminRequiredOrAccountSuspendedOrInsufficientScope: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2755,10 +1448,6 @@ export interface components {
         /** @description `account_suspended`: The account is suspended: contact support. */
         AccountSuspended: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2845,25 +1534,12 @@ export interface operations {
             /** @description The generation is charged and `queued`. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Generation"];
                 };
             };
-            400: components["responses"]["ValidationErrorOrContentRejected"];
-            401: components["responses"]["InvalidApiKey"];
-            402: components["responses"]["InsufficientCreditsOrSubscriptionRequiredOrSpendingLimitReached"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            409: components["responses"]["ParallelLimitReached"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["ModelUnavailableOrInternalError503"];
         };
     };
     estimateGeneration: {
@@ -2896,22 +1572,12 @@ export interface operations {
             /** @description The estimate, also if a create would be rejected. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Estimate"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listGenerations: {
@@ -2943,9 +1609,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2955,12 +1618,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getGeneration: {
@@ -2980,22 +1637,12 @@ export interface operations {
             /** @description The generation. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Generation"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     deleteGeneration: {
@@ -3012,21 +1659,10 @@ export interface operations {
             /** @description The generation was deleted. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     cancelGeneration: {
@@ -3043,9 +1679,6 @@ export interface operations {
             /** @description The generation has ended, now or before. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3055,23 +1688,12 @@ export interface operations {
             /** @description The cancellation was requested. Read the generation until it has ended. */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Generation"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     createUpload: {
@@ -3098,24 +1720,12 @@ export interface operations {
             /** @description The upload waits for its file. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CreatedUpload"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            402: components["responses"]["SubscriptionRequired"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getUpload: {
@@ -3132,22 +1742,12 @@ export interface operations {
             /** @description The upload. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listModels: {
@@ -3165,9 +1765,6 @@ export interface operations {
             /** @description The models with their accepted values. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3177,10 +1774,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     createApiKey: {
@@ -3227,23 +1820,12 @@ export interface operations {
             /** @description The created key. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CreatedApiKey"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listApiKeys: {
@@ -3261,9 +1843,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3273,12 +1852,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     updateApiKey: {
@@ -3319,23 +1892,12 @@ export interface operations {
             /** @description The changed key, as in the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     revokeApiKey: {
@@ -3352,9 +1914,6 @@ export interface operations {
             /** @description The key is revoked. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3364,14 +1923,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getUsageSummary: {
@@ -3386,21 +1937,12 @@ export interface operations {
             /** @description Balance, credit period, parallel limit, usage of the last 30 days, and totals by model. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["UsageSummary"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listKeyUsage: {
@@ -3418,9 +1960,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3430,12 +1969,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listMemberUsage: {
@@ -3453,9 +1986,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3465,12 +1995,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listLedgerEntries: {
@@ -3494,9 +2018,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3507,12 +2028,6 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     createWebhook: {
@@ -3540,23 +2055,12 @@ export interface operations {
             /** @description The created endpoint. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpointWithSecret"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listWebhooks: {
@@ -3574,9 +2078,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3586,12 +2087,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getDefaultWebhookSecret: {
@@ -3609,9 +2104,6 @@ export interface operations {
             /** @description The default secret. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3625,13 +2117,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     rotateDefaultWebhookSecret: {
@@ -3649,9 +2134,6 @@ export interface operations {
             /** @description The new default secret. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3665,14 +2147,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getWebhook: {
@@ -3689,22 +2163,12 @@ export interface operations {
             /** @description The endpoint. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     deleteWebhook: {
@@ -3721,21 +2185,10 @@ export interface operations {
             /** @description The endpoint was deleted. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     updateWebhook: {
@@ -3763,23 +2216,12 @@ export interface operations {
             /** @description The updated endpoint. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     rotateWebhookSecret: {
@@ -3799,24 +2241,12 @@ export interface operations {
             /** @description The endpoint with its new secret. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpointWithSecret"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     testWebhook: {
@@ -3833,23 +2263,12 @@ export interface operations {
             /** @description The delivery of the event. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listWebhookDeliveries: {
@@ -3873,9 +2292,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3885,13 +2301,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getWebhookDelivery: {
@@ -3909,22 +2318,12 @@ export interface operations {
             /** @description The delivery. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDeliveryDetails"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     redeliverWebhook: {
@@ -3942,23 +2341,12 @@ export interface operations {
             /** @description The delivery, which is pending again. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listPlans: {
@@ -3973,19 +2361,12 @@ export interface operations {
             /** @description All plans, as an array without an envelope. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Plan"][];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getBillingStatus: {
@@ -4000,21 +2381,12 @@ export interface operations {
             /** @description The current subscription, or the last one of the account. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["BillingStatus"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     checkOut: {
@@ -4040,23 +2412,12 @@ export interface operations {
             /** @description The page to open in a browser, to pay or to confirm the change. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Checkout"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     openBillingPortal: {
@@ -4071,9 +2432,6 @@ export interface operations {
             /** @description The link, valid for a short time. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4083,13 +2441,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listInvoices: {
@@ -4107,9 +2458,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4119,12 +2467,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getTopupSettings: {
@@ -4139,21 +2481,12 @@ export interface operations {
             /** @description The current settings. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TopupSettings"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     updateTopupSettings: {
@@ -4172,23 +2505,12 @@ export interface operations {
             /** @description The updated settings. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TopupSettings"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            402: components["responses"]["SubscriptionRequired"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     topUp: {
@@ -4212,24 +2534,12 @@ export interface operations {
             /** @description The page to pay at. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Checkout"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            402: components["responses"]["SubscriptionRequired"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     receivePaymentEvent: {
@@ -4254,7 +2564,6 @@ export interface operations {
             /** @description The event is stored; a worker processes it. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4264,11 +2573,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     redeemGiftCode: {
@@ -4292,23 +2596,12 @@ export interface operations {
             /** @description The credits were added. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RedeemedGiftCode"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     createGiftCode: {
@@ -4342,10 +2635,6 @@ export interface operations {
             /** @description The created code. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4379,13 +2668,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listGiftCodes: {
@@ -4403,9 +2685,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4415,12 +2694,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     revokeGiftCode: {
@@ -4437,23 +2710,12 @@ export interface operations {
             /** @description The revoked code. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["GiftCode"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listMembers: {
@@ -4471,9 +2733,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4483,12 +2742,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     updateMember: {
@@ -4525,23 +2778,12 @@ export interface operations {
             /** @description The changed member. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Member"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     removeMember: {
@@ -4565,9 +2807,6 @@ export interface operations {
             /** @description The member is removed. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4581,14 +2820,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     revokeMemberAccess: {
@@ -4605,9 +2836,6 @@ export interface operations {
             /** @description They are revoked. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4621,14 +2849,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     handOverAccount: {
@@ -4645,21 +2865,10 @@ export interface operations {
             /** @description The member is the owner. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     leaveAccount: {
@@ -4674,9 +2883,6 @@ export interface operations {
             /** @description The caller is not a member any more. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4690,13 +2896,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     inviteMember: {
@@ -4722,9 +2921,6 @@ export interface operations {
             /** @description The invitation. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4752,13 +2948,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listInvitations: {
@@ -4776,9 +2965,6 @@ export interface operations {
             /** @description One page of the list. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4788,12 +2974,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     resendInvitation: {
@@ -4810,9 +2990,6 @@ export interface operations {
             /** @description The invitation. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4840,14 +3017,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     revokeInvitation: {
@@ -4864,21 +3033,10 @@ export interface operations {
             /** @description The link stops working. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["InsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     listAccounts: {
@@ -4893,9 +3051,6 @@ export interface operations {
             /** @description The accounts, own ones first. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4916,11 +3071,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     switchAccount: {
@@ -4937,21 +3087,10 @@ export interface operations {
             /** @description The session acts on the account. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getNotificationSettings: {
@@ -4966,21 +3105,12 @@ export interface operations {
             /** @description The current settings. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["NotificationSettings"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     updateNotificationSettings: {
@@ -4999,22 +3129,12 @@ export interface operations {
             /** @description The updated settings. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["NotificationSettings"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     enrollAsAffiliate: {
@@ -5029,9 +3149,6 @@ export interface operations {
             /** @description The referral link. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5043,13 +3160,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getAffiliateStatus: {
@@ -5064,22 +3174,12 @@ export interface operations {
             /** @description The affiliate status. Amounts are in integer cents. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AffiliateStatus"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     createAffiliateOnboardingLink: {
@@ -5094,9 +3194,6 @@ export interface operations {
             /** @description The link, valid for a short time. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5109,14 +3206,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getMetrics: {
@@ -5131,21 +3220,12 @@ export interface operations {
             /** @description Accounts, subscriptions, revenue and costs, in total and for the last 30 days. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Metrics"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getHealth: {
@@ -5160,7 +3240,6 @@ export interface operations {
             /** @description The service responds. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5171,9 +3250,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getServing: {
@@ -5188,7 +3264,6 @@ export interface operations {
             /** @description It does. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5198,9 +3273,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getReadiness: {
@@ -5215,7 +3287,6 @@ export interface operations {
             /** @description The service is ready. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5225,9 +3296,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getDescription: {
@@ -5242,9 +3310,6 @@ export interface operations {
             /** @description The document, in OpenAPI 3.1. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5260,10 +3325,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getSocialConfig: {
@@ -5278,9 +3339,6 @@ export interface operations {
             /** @description True for each configured provider. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5291,10 +3349,6 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["ValidationError"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     getMe: {
@@ -5309,20 +3363,12 @@ export interface operations {
             /** @description The user. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     updateMe: {
@@ -5341,21 +3387,12 @@ export interface operations {
             /** @description The updated user. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     logOut: {
@@ -5370,19 +3407,10 @@ export interface operations {
             /** @description The session has ended and the cookie is deleted. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     advanceOnboarding: {
@@ -5410,23 +3438,12 @@ export interface operations {
             /** @description The updated user. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["InvalidApiKey"];
-            402: components["responses"]["SubscriptionRequired"];
-            403: components["responses"]["InsufficientScope"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     signInLocally: {
@@ -5448,22 +3465,12 @@ export interface operations {
             /** @description The user, created if necessary. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["ValidationError"];
-            403: components["responses"]["AccountSuspended"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["ValidationError413"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["InternalError503"];
         };
     };
     onGenerationSucceeded: {
@@ -5504,22 +3511,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5565,22 +3558,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5626,22 +3605,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5687,22 +3652,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5748,22 +3699,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5809,22 +3746,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5870,22 +3793,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5931,22 +3840,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5992,22 +3887,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6053,22 +3934,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6114,22 +3981,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6175,22 +4028,8 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint is disabled and receives no further messages. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             /** @description The message was received. The body of the response is ignored. */
             "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Every other response is a failure: the message is sent again later. */
-            default: {
                 headers: {
                     [name: string]: unknown;
                 };
