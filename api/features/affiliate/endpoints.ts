@@ -1,10 +1,11 @@
-import { enrollAffiliate } from '../../../shared/domain/affiliates/enroll.ts';
-import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
+import { enrollAffiliate, getReferralUrl } from '../../../shared/domain/affiliates/enroll.ts';
+import { getAffiliateOverview, type AffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { createPayoutOnboardingLink } from '../../../shared/domain/affiliates/payoutAccounts.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
-import { presentAffiliate, presentAffiliateStatus } from './presenter.ts';
 import { AffiliateStatusResponse, EnrollResponse, OnboardingLinkResponse } from './schemas.ts';
+import type { Static } from 'typebox';
+import type { Affiliate } from '../../../shared/tables/Affiliate.ts';
 
 const EXAMPLE_ENROLLMENT = { code: 'k7m2q9xw4htd', referral_url: 'https://app.example.org/r/k7m2q9xw4htd' };
 
@@ -58,3 +59,32 @@ export const AFFILIATE: Feature = {
     }),
   ],
 };
+
+function presentAffiliate(affiliate: Affiliate): Static<typeof EnrollResponse> {
+  return { code: affiliate.code, referral_url: getReferralUrl(affiliate) };
+}
+
+function presentAffiliateStatus({
+  affiliate,
+  isPayoutEnabled,
+  stats,
+  recent,
+}: AffiliateOverview): Static<typeof AffiliateStatusResponse> {
+  return {
+    ...presentAffiliate(affiliate),
+    payout_enabled: isPayoutEnabled,
+    connect_onboarded: affiliate.connect_onboarded,
+    stats: {
+      referrals: stats.referrals,
+      active: stats.active,
+      lifetime_earnings_cents: stats.lifetimeEarningsCents,
+      pending_cents: stats.pendingCents,
+      paid_cents: stats.paidCents,
+    },
+    recent: recent.map((month) => ({
+      month: month.month,
+      referrals: month.referrals,
+      commission_cents: month.commissionCents,
+    })),
+  };
+}

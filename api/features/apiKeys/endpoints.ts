@@ -1,4 +1,10 @@
-import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
+import {
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  updateApiKey,
+  type CreatedApiKey,
+} from '../../../shared/domain/accounts/apiKeys.ts';
 import { listKeyLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { ApiKeyResponse, presentApiKey } from '../../../shared/presenters/apiKey.ts';
@@ -10,7 +16,6 @@ import { getJsonBody } from '../../pipeline/body.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
-import { presentCreatedApiKey } from './presenter.ts';
 import {
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
@@ -18,6 +23,7 @@ import {
   RevokedResponse,
   UpdateApiKeyRequest,
 } from './schemas.ts';
+import { presentAs } from '../../../shared/presenters/fields.ts';
 
 const OPTIONS_NOTE =
   'Without options a key has all rights of the account. A key with any option cannot create or change keys, and needs the scope `account` for billing, webhooks, notifications, the affiliate program, and to list and revoke keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.';
@@ -135,3 +141,6 @@ export const API_KEYS: Feature = {
     }),
   ],
 };
+
+const presentCreatedApiKey = ({ key, row, limit }: CreatedApiKey) =>
+  presentAs(CreatedApiKeyResponse, presentApiKey(row, limit), { key });

@@ -1,5 +1,9 @@
 import Type from 'typebox';
-import { getAutoTopupSettings, updateAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
+import {
+  getAutoTopupSettings,
+  updateAutoTopupSettings,
+  type AutoTopupSettings,
+} from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { openCustomerPortal, startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { listInvoices } from '../../../shared/domain/billing/invoices.ts';
@@ -14,7 +18,6 @@ import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { receiveProcessorEvent } from './paymentWebhook.ts';
-import { presentCheckout, presentInvoice, presentPlan, presentTopupSettings } from './presenter.ts';
 import {
   CheckoutResponse,
   getCheckoutRequest,
@@ -26,6 +29,10 @@ import {
   TopupSettingsRequest,
   TopupSettingsResponse,
 } from './schemas.ts';
+import type { Static } from 'typebox';
+import { presentAs } from '../../../shared/presenters/fields.ts';
+import type { Plan } from '../../../shared/spec/plans.ts';
+import type { Invoice } from '../../../shared/tables/Invoice.ts';
 
 const EXAMPLE_TOPUP_SETTINGS = {
   auto_topup_enabled: true,
@@ -224,3 +231,36 @@ export const BILLING: Feature = {
     }),
   ],
 };
+
+function presentPlan(plan: Plan): Static<ReturnType<typeof getPlanResponse>> {
+  return {
+    slug: plan.slug,
+    name: plan.name,
+    price_monthly_cents: plan.priceMonthlyCents,
+    price_yearly_cents: plan.priceYearlyCents,
+    monthly_credits: plan.monthlyCredits,
+    parallel_limit: plan.parallelLimit,
+    features: plan.features,
+    highlight: plan.highlight,
+  };
+}
+
+/** Presents a checkout: the page to pay at, or that nothing had to be paid and the change is active. */
+function presentCheckout(url: string | null): Static<typeof CheckoutResponse> {
+  return url === null ? { checkout_url: null, activated: true } : { checkout_url: url };
+}
+
+function presentInvoice(invoice: Invoice): Static<typeof InvoiceResponse> {
+  return presentAs(InvoiceResponse, invoice, { invoice_id: invoice.stripe_invoice_id });
+}
+
+function presentTopupSettings(settings: AutoTopupSettings): Static<typeof TopupSettingsResponse> {
+  return {
+    auto_topup_enabled: settings.isEnabled,
+    auto_topup_amount_cents: settings.amountCents,
+    auto_topup_threshold_credits: settings.thresholdCredits,
+    preview_credits: settings.previewCredits,
+    // Not in the specification. Present only if there is a problem.
+    ...(settings.problem === null ? {} : { auto_topup_problem: settings.problem }),
+  };
+}

@@ -3,6 +3,7 @@ import {
   listInvitations,
   resendInvitation,
   revokeInvitation,
+  type SentInvitation,
 } from '../../../shared/domain/members/invitations.ts';
 import {
   changeMember,
@@ -12,6 +13,7 @@ import {
   listMembers,
   removeMember,
   revokeMemberAccess,
+  type ListedMember,
 } from '../../../shared/domain/members/members.ts';
 import { listJoinedAccounts, switchAccount } from '../../../shared/domain/members/switchAccount.ts';
 import { listMemberLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
@@ -22,7 +24,6 @@ import { getJsonBody } from '../../pipeline/body.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
-import { presentInvitation, presentMember, presentSentInvitation } from './presenter.ts';
 import {
   EndedAccessResponse,
   InvitationResponse,
@@ -33,6 +34,10 @@ import {
   SentInvitationResponse,
   UpdateMemberRequest,
 } from './schemas.ts';
+import type { Static } from 'typebox';
+import { presentAs } from '../../../shared/presenters/fields.ts';
+import { presentCreditLimit, type SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
+import type { Invitation } from '../../../shared/tables/Invitation.ts';
 
 const EXAMPLE_MEMBER = {
   uuid: EXAMPLE_UUID,
@@ -217,3 +222,12 @@ export const MEMBERS: Feature = {
     }),
   ],
 };
+
+const presentMember = (member: ListedMember, limit: SpendingLimitState | null): Static<typeof MemberResponse> =>
+  presentAs(MemberResponse, member, limit === null ? {} : presentCreditLimit(limit));
+
+const presentInvitation = (invitation: Invitation): Static<typeof InvitationResponse> =>
+  presentAs(InvitationResponse, invitation);
+
+const presentSentInvitation = ({ invitation, url }: SentInvitation): Static<typeof SentInvitationResponse> =>
+  presentAs(SentInvitationResponse, invitation, { url });

@@ -3,7 +3,7 @@ import { findOrCreatePersonByEmail } from '../../../shared/domain/signIn/findOrC
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
 import { completeOnboardingStep } from '../../../shared/domain/signIn/onboarding.ts';
-import { getPerson } from '../../../shared/domain/accounts/people.ts';
+import { getPerson, pickOwnerColumns } from '../../../shared/domain/accounts/people.ts';
 import { isStaff } from '../../../shared/domain/accounts/staffRights.ts';
 import { isStaffEmail } from '../../../shared/lib/staffEmails.ts';
 import { getIdentityProviders, PROVIDER_NAMES } from '../../../shared/gateways/identity/index.ts';
@@ -14,7 +14,6 @@ import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
 import { endCurrentSession, startWebSession } from '../../pipeline/cookies/sessionCookie.ts';
 import { receiveAppleEvent } from './appleEvents.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
-import { presentUser } from './presenter.ts';
 import {
   AdvanceOnboardingRequest,
   DevSignInRequest,
@@ -22,6 +21,12 @@ import {
   ProfileRequest,
   SocialConfigResponse,
 } from './schemas.ts';
+import type { Static } from 'typebox';
+import { getActivePlan } from '../../../shared/domain/credits/entitlement.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
+import type { Person } from '../../../shared/tables/Person.ts';
+import { presentAs } from '../../../shared/presenters/fields.ts';
+import { presentAccountPlan } from '../../../shared/presenters/billingStatus.ts';
 
 const describeUser = (description: string) => () => ({
   description,
@@ -143,3 +148,15 @@ export const LOCAL_SESSION: Feature = {
     }),
   ],
 };
+
+/** Presents a person, with the account that it acts on. */
+function presentUser(account: Account, person: Person, isStaff: boolean): Static<ReturnType<typeof getUserResponse>> {
+  const plan = getActivePlan(account);
+  const user = presentAs(getUserResponse().properties.user, account, {
+    ...pickOwnerColumns(person),
+    is_staff: isStaff,
+    plan: plan && presentAccountPlan(plan),
+    credits: { balance: account.balance },
+  });
+  return { user };
+}

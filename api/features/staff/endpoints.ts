@@ -1,11 +1,11 @@
-import { getStaffMetrics } from '../../../shared/domain/reports/staffMetrics.ts';
+import { getStaffMetrics, type StaffMetrics } from '../../../shared/domain/reports/staffMetrics.ts';
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/catalog.ts';
 import { EXAMPLE_TIMESTAMP } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
-import { presentMetrics } from './presenter.ts';
 import { getMetricsResponse } from './schemas.ts';
+import type { Static } from 'typebox';
 
 const getExampleMetrics = () => ({
   generated_at: EXAMPLE_TIMESTAMP,
@@ -40,3 +40,49 @@ export const ADMIN: Feature = {
     }),
   ],
 };
+
+/** Presents the staff metrics. Money is in whole cents; provider costs are stored with fractions and rounded here. */
+function presentMetrics(metrics: StaffMetrics): Static<ReturnType<typeof getMetricsResponse>> {
+  const { users, subscriptions, revenue, costs, margins } = metrics;
+  return {
+    generated_at: metrics.generatedAt,
+    users: { total: users.total, new_30d: users.newIn30Days, onboarding: users.onboarding },
+    subscriptions: {
+      active_total: subscriptions.activeTotal,
+      cancel_at_period_end: subscriptions.cancelAtPeriodEnd,
+      by_plan: subscriptions.byPlan.map(({ plan, count, yearlyCents }) => ({
+        slug: plan.slug,
+        name: plan.name,
+        count,
+        yearly_cents: yearlyCents,
+      })),
+    },
+    revenue: {
+      run_rate_yearly_cents: revenue.runRateYearlyCents,
+      effective_monthly_cents: revenue.effectiveMonthlyCents,
+      topups_30d_cents: revenue.topups30DaysCents,
+    },
+    costs: {
+      provider_30d_cents: costs.provider30DaysCents,
+      per_active_user_monthly_cents: costs.perActiveUserMonthlyCents,
+    },
+    margins: {
+      monthly_revenue_cents: margins.monthlyRevenueCents,
+      monthly_cost_cents: margins.monthlyCostCents,
+      gross_margin_pct: margins.grossMarginPercent,
+    },
+    daily: metrics.daily.map((day) => ({
+      date: day.date,
+      signups: day.signups,
+      new_subscriptions: day.newSubscriptions,
+      credits_used: day.creditsUsed,
+      provider_cost_cents: Math.round(day.providerCostCents),
+    })),
+    by_model: metrics.byModel.map((model) => ({
+      model: model.name,
+      generations: model.generations,
+      credits: model.credits,
+      provider_cost_cents: model.providerCostCents,
+    })),
+  };
+}

@@ -1,12 +1,18 @@
 import Type from 'typebox';
 import { requireTestAccount } from '../../../shared/domain/accounts/testAccounts.ts';
-import { getDefaultSecret, rotateDefaultSecret } from '../../../shared/domain/webhooks/defaultEndpoint.ts';
+import {
+  getDefaultSecret,
+  rotateDefaultSecret,
+  type DefaultSecret,
+} from '../../../shared/domain/webhooks/defaultEndpoint.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryFilter,
   listDeliveries,
   readDelivery,
   redeliver,
+  type DeliveryDetails,
+  type ListedDelivery,
 } from '../../../shared/domain/webhooks/deliveries.ts';
 import {
   createEndpoint,
@@ -40,18 +46,16 @@ import {
   pendingDeliveryResponse,
 } from './examples.ts';
 import {
-  presentDefaultSecret,
-  presentDelivery,
-  presentDeliveryDetails,
-  presentEndpointWithSecret,
-} from './presenter.ts';
-import {
   CreateWebhookRequest,
   DeliveryDetailsResponse,
   DeliveryResponse,
   UpdateWebhookRequest,
   WebhookEndpointWithSecretResponse,
+  type DefaultSecretResponse,
 } from './schemas.ts';
+import type { Static } from 'typebox';
+import type { EndpointWithSecret } from '../../../shared/domain/webhooks/rotateSecret.ts';
+import { presentAs } from '../../../shared/presenters/fields.ts';
 
 export { EXAMPLE_ENDPOINT };
 
@@ -277,3 +281,17 @@ export const WEBHOOKS: Feature = {
     }),
   ],
 };
+
+function presentEndpointWithSecret({
+  endpoint,
+  secret,
+}: EndpointWithSecret): Static<typeof WebhookEndpointWithSecretResponse> {
+  return { ...presentWebhookEndpoint(endpoint), secret };
+}
+
+function presentDefaultSecret({ uuid, secret, publicKey }: DefaultSecret): Static<typeof DefaultSecretResponse> {
+  return { uuid, secret, public_key: publicKey };
+}
+
+const presentDelivery = (row: ListedDelivery) => presentAs(DeliveryResponse, row);
+const presentDeliveryDetails = (row: DeliveryDetails) => presentAs(DeliveryDetailsResponse, row);
