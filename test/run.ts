@@ -22,7 +22,7 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  *
  *     npm test -- test/unit test/contract/apiKeys.test.ts
  *     npm test -- -g 'parallel limit' --jobs 2
- *     npm test -- --partitions 4 test/flows/creditPeriods.test.ts
+ *     npm test -- --partitions 4 test/payments/creditPeriods.test.ts
  *     npm test -- --update-timings
  */
 /** Tests wait for a third of their time. More files at a time would exceed time limits on a slow machine. */

@@ -12,21 +12,21 @@ const TESTS: readonly (readonly [path: RegExp, names: string])[] = [
   [/failGenerations|completeGenerations|cancelGeneration/, 'unit/endGenerations'],
   [
     /credits\/ledger/,
-    'flows/usageAndLedger flows/ledgerFilters flows/accountYear flows/emailEvents flows/topupReversals',
+    'flows/usageAndLedger flows/ledgerFilters flows/accountYear flows/emailEvents payments/topupReversals',
   ],
   [/credits\//, 'flows/usageAndLedger flows/ledgerFilters flows/integrityCheck'],
   [
     /autoTopup/,
-    'flows/autoTopupInvoices contract/topups resilience/autoTopupNeed resilience/autoTopupTriggers resilience/autoTopupOutcomes',
+    'payments/autoTopupInvoices contract/topups payments/autoTopupNeed payments/autoTopupTriggers payments/autoTopupOutcomes',
   ],
   [/topupAmounts/, 'unit/topupAmounts unit/topupCredits'],
   [
     /topup/i,
-    'unit/topupAmounts unit/topupCredits contract/topups flows/topupReversals flows/topupRefunds flows/topupRemainders flows/topupInvoices flows/paymentOrder',
+    'unit/topupAmounts unit/topupCredits contract/topups payments/topupReversals payments/topupRefunds payments/topupRemainders payments/topupInvoices payments/paymentOrder',
   ],
   [
     /billing\//,
-    'flows/planHistory flows/yearRefunds flows/renewalPauses contract/plansAndCheckout flows/invoices flows/paymentWebhook flows/accountYear flows/paymentOrder resilience/stripeFaults',
+    'payments/planHistory payments/yearRefunds payments/renewalPauses contract/plansAndCheckout payments/invoices flows/paymentWebhook flows/accountYear payments/paymentOrder payments/stripeFaults',
   ],
   [
     /generations\//,

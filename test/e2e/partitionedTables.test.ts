@@ -20,7 +20,7 @@ const FILES = [
   'test/flows/usageByKey.test.ts',
   'test/resilience/cancelSubmitted.test.ts',
   'test/resilience/concurrentRequests.test.ts',
-  'test/flows/creditPeriods.test.ts',
+  'test/payments/creditPeriods.test.ts',
   'test/resilience/sweepFairness.test.ts',
 ];
 
