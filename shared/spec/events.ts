@@ -1,20 +1,23 @@
+import type { MemberRight } from './roles.ts';
+
 /** Events that the service records for webhooks and e-mail, and the messages that follow from them. */
 
-/** Types of events that webhooks send. */
-export const WEBHOOK_EVENT_TYPES = [
-  'generation.succeeded',
-  'generation.failed',
-  'credits.low',
-  'credits.granted',
-  'topup.succeeded',
-  'topup.failed',
-  'subscription.updated',
-  'key.created',
-  'key.revoked',
-  'affiliate.commission',
-  'affiliate.payout',
-] as const;
-export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
+/** Types of events that webhooks send, each with the right that reading it requires. */
+export const WEBHOOK_EVENT_RIGHTS = {
+  'generation.succeeded': 'viewGenerations',
+  'generation.failed': 'viewGenerations',
+  'credits.low': 'viewUsage',
+  'credits.granted': 'viewUsage',
+  'topup.succeeded': 'manageBilling',
+  'topup.failed': 'manageBilling',
+  'subscription.updated': 'viewUsage',
+  'key.created': 'manageKeys',
+  'key.revoked': 'manageKeys',
+  'affiliate.commission': 'manageAffiliate',
+  'affiliate.payout': 'manageAffiliate',
+} as const satisfies Record<string, MemberRight>;
+export type WebhookEventType = keyof typeof WEBHOOK_EVENT_RIGHTS;
+export const WEBHOOK_EVENT_TYPES = Object.keys(WEBHOOK_EVENT_RIGHTS) as WebhookEventType[];
 
 /** Type of the event that the test of an endpoint sends. */
 export const WEBHOOK_TEST_TYPE = 'webhook.test';
@@ -107,5 +110,5 @@ export function isMemberEmailKind(kind: EmailKind): kind is MemberEmailKind {
 }
 
 export function isWebhookEventType(type: string): type is WebhookEventType {
-  return (WEBHOOK_EVENT_TYPES as readonly string[]).includes(type);
+  return Object.hasOwn(WEBHOOK_EVENT_RIGHTS, type);
 }

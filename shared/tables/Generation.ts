@@ -63,6 +63,7 @@ export class Generation extends Model {
   /** Addresses of the outputs, from the end of its run at the upstream until it has ended here. */
   declare upstream_output: {
     urls: [string, ...string[]];
+    filtered?: number;
     isWatermarked: boolean;
     costCents?: number;
     /** Time in ISO 8601 from which the addresses are not valid. */

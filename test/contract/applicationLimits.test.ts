@@ -10,6 +10,7 @@ import {
   registerClient,
   submitConsent,
 } from '../harness/oauthClient.ts';
+import { addMember } from '../harness/members.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -243,6 +244,42 @@ describe('the spending limit of an application', () => {
       expect((await createImage(assistant)).structuredContent.detail).to.include(
         'is 20 credits per month: 16 are used',
       );
+    });
+
+    it('is not raised or removed by a member who lacks rights of another who connected the application', async () => {
+      const developer = await addMember(customer, 'developer');
+      const approve = (fields: Record<string, string>) =>
+        submitConsent(service.baseUrl, developer, client.authorizePath(createPkce().challenge), 'allow', fields);
+      const grants = await countGrants();
+      for (const fields of [
+        { limit_credits: '11', limit_period: 'day' },
+        { limit_credits: '5', limit_period: 'month' },
+        { limit_credits: '', limit_period: 'day' },
+      ]) {
+        const saved = await save(fields, developer);
+        expect([saved.status, saved.text.includes('acts with the role owner')]).to.deep.equal([403, true]);
+        const approved = await approve(fields);
+        expect([approved.status, String(approved.body).includes('acts with the role owner')]).to.deep.equal([
+          403,
+          true,
+        ]);
+      }
+      expect(await countGrants()).to.equal(grants);
+      expect(await readLimits()).to.deep.equal([{ client_id: client.clientId, credits: 10, period: 'day', used: 0 }]);
+      expect((await save({ limit_credits: '9', limit_period: 'day' }, developer)).status).to.equal(303);
+      expect((await approve({ limit_credits: '8', limit_period: 'day' })).status).to.equal(200);
+      expect((await save({ limit_credits: '20', limit_period: 'day' })).status).to.equal(303);
+      const own = await registerClient(service.baseUrl);
+      const path = own.authorizePath(createPkce().challenge);
+      for (const credits of ['5', ''])
+        expect(
+          (
+            await submitConsent(service.baseUrl, developer, path, 'allow', {
+              limit_credits: credits,
+              limit_period: 'day',
+            })
+          ).status,
+        ).to.equal(200);
     });
 
     it('stays if the form is invalid, which is shown again', async () => {

@@ -127,6 +127,17 @@ describe('a generation with several files', () => {
     ]);
   });
 
+  it('fails and is refunded if the upstream makes fewer than were paid for', async () => {
+    const { balance } = (await customer.request('GET', '/api/usage/')).body;
+    for (const filtered of [[], [true]]) {
+      service.upstream.changeBody = (body, operation) =>
+        operation === 'result' ? { ...body, images: body.images.slice(0, 2), has_nsfw_concepts: filtered } : body;
+      const failed = await make(4);
+      expect([failed.status, failed.error_message]).to.deep.equal(['failed', 'The model returned no usable output.']);
+    }
+    expect((await customer.request('GET', '/api/usage/')).body.balance).to.equal(balance);
+  });
+
   it('fails and is refunded if one of them cannot be stored, and leaves no file', async () => {
     const { balance } = (await customer.request('GET', '/api/usage/')).body;
     service.upstream.changeBody = (body, operation) =>

@@ -9,6 +9,9 @@ import { FakeStability } from '../fakes/providers/stability.ts';
 import { runAdminInProcess } from '../harness/adminCommand.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
+/** A key that is escaped in JSON. */
+const QUOTED_KEY = 'key "of\\the test';
+
 describe('npm run admin -- try-upstream', () => {
   const [flux, stability, gpu] = [new FakeBlackForestLabs(), new FakeStability(), new FakeDiffusers()];
   let service: TestService;
@@ -19,6 +22,7 @@ describe('npm run admin -- try-upstream', () => {
     const own = { adapter: 'http', key: flux.key, local: true };
     const upstreams = {
       bfl: { ...own, provider: 'black-forest-labs', base_url: `${flux.url}/v1` },
+      quoted: { ...own, key: QUOTED_KEY, provider: 'black-forest-labs', base_url: `${flux.url}/v1` },
       stability: { ...own, provider: 'stability', base_url: stability.url },
       gpu: { ...own, provider: 'diffusers', base_url: gpu.url },
     };
@@ -50,6 +54,20 @@ describe('npm run admin -- try-upstream', () => {
     expect(out).to.include('Nothing was sent');
     expect(out).to.not.include(flux.key);
     expect(flux.calls).to.deep.equal([]);
+  });
+
+  it('shows no part of a key in a text that is cut, and no key that JSON escapes', async () => {
+    const args = ['quoted:flux-2-pro', '--kind', 'image', '--params', '{"aspect_ratio":"1:1","resolution":"1K"}'];
+    for (const padding of [0, 290]) {
+      const prompt = `${'x'.repeat(padding)}${QUOTED_KEY}`;
+      const { status, out } = await run(...args, '--prompt', prompt, '--dry-run');
+      expect([status, out.includes('key ')], out).to.deep.equal([0, false]);
+      expect(out).to.include(`"prompt": "${'x'.repeat(padding)}***"`);
+    }
+    const body = JSON.stringify({ detail: `${'x'.repeat(290)}${flux.key}` });
+    flux.faults.submit = { status: 400, headers: { 'content-type': 'application/json' }, body };
+    const { out } = await run('bfl:flux-2-pro', '--prompt', 'p');
+    expect(out).to.include('x***"').and.not.include('key-of');
   });
 
   it('follows a run to its file, and prints each step', async () => {

@@ -37,6 +37,41 @@ describe('the output of a run that has ended', () => {
     expect(await readOutput(uuid)).to.equal(null);
   });
 
+  it('keeps how many files a safety filter replaced, if the worker that collects the others dies', async () => {
+    const model = { name: 'Two', kind: 'image', description: 'Two.', params: {}, outputs: 2, credits: 1 };
+    const pair = await startTestService({
+      workers: 0,
+      env: {
+        CATALOG: JSON.stringify({ models: { pair: { ...model, upstreams: ['fal:acme/pair'] } } }),
+        UPSTREAMS: JSON.stringify({ models: { 'fal:acme/pair': { input: { prompt: '$prompt', num_images: 2 } } } }),
+      },
+    });
+    try {
+      const first = await pair.startWorker();
+      pair.upstream.file = 'hang';
+      pair.upstream.changeBody = (body, operation) =>
+        operation === 'result' ? { ...body, has_nsfw_concepts: [true, false] } : body;
+      const { key } = await pair.createCustomer('studio');
+      // The OpenAPI document that other requests are compared with is that of another catalog.
+      const created = await fetch(`${pair.baseUrl}/api/generations/create/`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'pair', prompt: 'two lighthouses', params: {} }),
+      });
+      const { uuid } = (await created.json()) as { uuid: string };
+      await eventually('collecting', async () => {
+        const [row] = await pair.sql('SELECT upstream_output FROM generations WHERE uuid = $1', [uuid]);
+        return row.upstream_output?.filtered === 1;
+      });
+      await first.kill();
+      pair.upstream.reset();
+      await pair.startWorker();
+      expect(await waitForStoredEnd(pair, uuid)).to.equal('succeeded');
+    } finally {
+      await pair.stop();
+    }
+  });
+
   it('is collected once there is space for it, if several are large', async () => {
     const known = countFileRequests();
     service.upstream.picture = Buffer.concat([PNG, Buffer.alloc(3 * MEGABYTE)]);

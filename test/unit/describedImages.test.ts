@@ -109,6 +109,7 @@ describe('a described upstream whose response is the output', () => {
     const images = [{ content: { data: 'AAAA' } }, { content: { data: BASE64 } }];
     const result = await submit(inList, { status: 200, body: { images, has_nsfw_concepts: [true, false] } });
     expect(await readOutput(result)).to.deep.equal(PNG);
+    expect(result).to.include({ filtered: 1 });
     expect(await readdir(folder)).to.have.length(1);
   });
 

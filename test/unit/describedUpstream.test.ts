@@ -327,7 +327,7 @@ describe('an upstream whose protocol is described', () => {
       answering({ status: 'done', images });
       expect(await poll(protocol)).to.deep.equal({ ...success, outputs: urls('a', 'b', 'c') });
       answering({ status: 'done', images, has_nsfw_concepts: [false, true, false] });
-      expect(await poll(protocol)).to.deep.equal({ ...success, outputs: urls('a', 'c') });
+      expect(await poll(protocol)).to.deep.equal({ ...success, outputs: urls('a', 'c'), filtered: 1 });
       answering({ status: 'done', images, has_nsfw_concepts: [true, true, true] });
       expect(await poll(protocol)).to.deep.equal({ state: 'failed', message: NOT_ALLOWED });
     });

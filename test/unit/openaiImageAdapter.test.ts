@@ -107,6 +107,7 @@ describe('the OpenAI adapter for images', () => {
     const entry = { b64_json: base64 };
     const made = await askImageFor({ status: 200, body: { data: [entry, { ...entry, is_nsfw: true }, {}, entry] } });
     if (made.state !== 'succeeded') throw new Error('no output');
+    expect(made.filtered).to.equal(1);
     const contents = made.outputs.map((output) => ('file' in output ? readFile(output.file) : Promise.resolve(output)));
     expect(await Promise.all(contents)).to.deep.equal([PNG, PNG]);
     expect(await files()).to.have.length(2);

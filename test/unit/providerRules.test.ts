@@ -181,6 +181,18 @@ describe('the rules of the providers whose descriptions come with the service', 
     expect(await upstream('xai', 'image').submit(buildSubmission())).to.deep.include({
       state: 'succeeded',
       outputs: [{ url: 'https://cdn/1' }, { url: 'https://cdn/3' }],
+      filtered: 1,
     });
+  });
+
+  it('of minimax and modelark: count the images that moderation blocks', async () => {
+    const counted = { data: { image_urls: ['https://cdn/1'] }, metadata: { success_count: '1', failed_count: '3' } };
+    server.on('POST /image_generation', { status: 200, body: counted });
+    expect(await upstream('minimax', 'image').submit(buildSubmission())).to.deep.include({ filtered: 3 });
+    const blocked = { error: { code: 'OutputImageSensitiveContentDetected' } };
+    const broken = { error: { code: 'InternalServiceError' } };
+    const body = { data: [{ url: 'https://cdn/1' }, blocked, broken] };
+    server.on('POST /images/generations', { status: 200, body });
+    expect(await upstream('modelark', 'image').submit(buildSubmission())).to.deep.include({ filtered: 1 });
   });
 });

@@ -118,6 +118,13 @@ describe('the Replicate adapter', () => {
       expect(submission).to.deep.equal({ state: 'succeeded', outputs: [{ url: output }], isWatermarked: false });
     });
 
+    it('counts the images that a safety checker left out, which only the log names', async () => {
+      const output = ['https://replicate.delivery/xezq/out-1.png'];
+      const logs = 'Using seed: 7\nNSFW content detected in image 0\nNSFW content detected in image 2\n';
+      const submission = await submitTo({ status: 201, body: { id: 'p1', status: 'succeeded', output, logs } });
+      expect(submission).to.deep.include({ state: 'succeeded', filtered: 2 });
+    });
+
     for (const [status, error, message] of [
       ['failed', 'NSFW content detected. Try running it again, or try a different prompt.', NOT_ALLOWED],
       ['canceled', null, 'The generation was cancelled.'],

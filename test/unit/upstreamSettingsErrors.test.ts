@@ -37,6 +37,15 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
     });
   }
 
+  it('are rejected for several videos of fal, whose response has one', () => {
+    const offered = { name: 'M', kind: 'video', description: 'M.', params: {}, credits: 2, outputs: 2 };
+    const models = { 'fal:owner/model': { input: { prompt: '$prompt' } } };
+    const catalog = { models: { m: { ...offered, upstreams: ['fal:owner/model'] } } };
+    expect(getError({ UPSTREAMS: JSON.stringify({ models }), CATALOG: JSON.stringify(catalog) })).to.include(
+      '"outputs" must be 1, because the adapter fal takes one file of a response',
+    );
+  });
+
   for (const [field, value] of [
     ['n', 2],
     ['num_images', '$count'],

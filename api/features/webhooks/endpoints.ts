@@ -265,8 +265,8 @@ export const WEBHOOKS: Feature = {
         schema: DeliveryDetailsResponse,
         example: EXAMPLE_DELIVERY_DETAILS,
       },
-      run: async ({ ctx, accountId, uuid }) =>
-        presentDeliveryDetails((await readDelivery(accountId, uuid, parseUuidParam(ctx, 'delivery'))).delivery),
+      run: async ({ ctx, caller, uuid }) =>
+        presentDeliveryDetails((await readDelivery(caller, uuid, parseUuidParam(ctx, 'delivery'))).delivery),
     }),
     defineEndpoint({
       id: 'redeliverWebhook',
@@ -276,8 +276,8 @@ export const WEBHOOKS: Feature = {
       description:
         'Starts a new round of attempts with the same `webhook-id`. A 400 while the delivery is pending or the endpoint is disabled.',
       response: pendingDeliveryResponse('The delivery, which is pending again.'),
-      run: async ({ ctx, accountId, uuid }) =>
-        presentDelivery(await redeliver(accountId, uuid, parseUuidParam(ctx, 'delivery'))),
+      run: async ({ ctx, caller, uuid }) =>
+        presentDelivery(await redeliver(caller, uuid, parseUuidParam(ctx, 'delivery'))),
     }),
   ],
 };

@@ -13,11 +13,9 @@ import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, PAGE_SIZE } from '../../spec/limits.ts';
 import { ALL_KEY_SCOPES, type KeyScope } from '../../spec/oauth.ts';
-import { includesRights } from '../../spec/roles.ts';
 import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
-import { Member } from '../../tables/Member.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
@@ -28,6 +26,7 @@ import { assertNotDeleting } from './accounts.ts';
 import { type Caller, requireMember } from './caller.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from './lockedCredentials.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { assertEnoughRights } from './memberRights.ts';
 import { makesKeysWithoutStaffRights } from './staffRights.ts';
 import { ensureTestAccount, lockTestAccount, requireTestMode } from './testAccounts.ts';
 
@@ -197,7 +196,12 @@ export async function updateApiKey(
     await lockAccountOfCaller(transaction, caller);
     const key = await findKey(transaction, accountId, uuid);
     assertChangeable(key);
-    await assertEnoughRights(transaction, caller, key);
+    await assertEnoughRights(transaction, caller, {
+      memberNumbers: [key.member_number],
+      name: 'This API key',
+      change: 'change it',
+      instead: 'revoke it',
+    });
     const options = parseKeyOptions(input, key);
     const isLimitChanged = creditLimit !== undefined && (await setKeyLimit(transaction, key, creditLimit));
     const changed = [
@@ -232,19 +236,6 @@ function assertChangeable({ revoked_at: revokedAt, expires_at: expiresAt }: ApiK
   const problem = revokedAt !== null ? 'is revoked' : expiresAt !== null && expiresAt <= now() ? 'has expired' : null;
   if (problem !== null)
     throw new ServiceError('validation_error', `The API key ${problem} and cannot be changed. Create another one.`);
-}
-
-/**
- * Rejects the change of a key that acts with rights which the role of the caller lacks: without its options, the key would
- * give them to everyone who has it.
- * @throws ServiceError insufficient_scope
- */
-async function assertEnoughRights(transaction: Transaction, { member }: Caller, key: ApiKey): Promise<void> {
-  const { account_id: accountId, member_number: number } = key;
-  const { role } = await Member.query(transaction).findById([accountId, number]).throwIfNotFound();
-  if (member === undefined || includesRights(member.role, role)) return;
-  const detail = `This API key acts with the role ${role}, and your role is ${member.role}: a member whose role has as many rights can change it. You can revoke it.`;
-  throw new ServiceError('insufficient_scope', detail);
 }
 
 function changedMeanwhile(): ServiceError {

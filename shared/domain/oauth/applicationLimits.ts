@@ -8,8 +8,10 @@ import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
+import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { assertEnoughRights } from '../accounts/memberRights.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
@@ -42,23 +44,26 @@ export async function getOfferedLimit(
 
 /** An application that is given access, and its new limit. */
 interface ApprovedLimit {
-  accountId: number;
   clientId: string;
   /** Null removes the limit. Undefined keeps it, and sets the default if the application has not had one. */
   limit: CreditLimit | null | undefined;
 }
 
-/** Stores the limit of an approval in its transaction, which has locked the account. */
+/**
+ * Stores the limit of an approval in its transaction, which has locked the account.
+ * @throws ServiceError insufficient_scope as {@link setApplicationLimit}
+ */
 export async function storeApprovedLimit(
   transaction: Transaction,
-  { accountId, clientId, limit }: ApprovedLimit,
+  caller: Caller,
+  { clientId, limit }: ApprovedLimit,
   origin: RequestOrigin,
 ): Promise<void> {
   const client = await OAuthClient.query(transaction).findById(clientId);
   // The client was pruned in the meantime: the approval fails, too.
   if (client === undefined) return;
-  const chosen = limit === undefined ? (await getOfferedLimit(accountId, clientId, transaction)).limit : limit;
-  await setApplicationLimit(transaction, { accountId, clientId, name: client.name }, chosen, origin);
+  const chosen = limit === undefined ? (await getOfferedLimit(caller.accountId, clientId, transaction)).limit : limit;
+  await setApplicationLimit(transaction, caller, { clientId, name: client.name }, chosen, origin);
 }
 
 const FIND_APPLICATION = prepared(
@@ -76,8 +81,8 @@ const FIND_APPLICATION = prepared(
  * @param limit null removes it.
  * @param expected limit that the caller has read, formatted. Without it, every limit is overwritten.
  * @returns false if the account has no such application.
- * @throws ServiceError validation_error if the limit would be changed and is not the expected one; invalid_api_key if the
- *   session of the caller ended meanwhile.
+ * @throws ServiceError validation_error if the limit would be changed and is not the expected one; insufficient_scope as
+ *   {@link setApplicationLimit}; invalid_api_key if the session of the caller ended meanwhile.
  */
 export async function changeApplicationLimit(
   caller: Caller,
@@ -94,11 +99,10 @@ export async function changeApplicationLimit(
       transaction,
     );
     if (row === undefined) return false;
-    const current = (await listApplicationLimits(accountId, transaction)).get(row.client_id) ?? null;
+    const { current } = await getOfferedLimit(accountId, row.client_id, transaction);
     if (expected !== undefined && ![expected, formatLimit(limit)].includes(formatLimit(current)))
       throw changedMeanwhile();
-    const application = { accountId, clientId: row.client_id, name: row.name };
-    await setApplicationLimit(transaction, application, limit, origin);
+    await setApplicationLimit(transaction, caller, { clientId: row.client_id, name: row.name }, limit, origin);
     return true;
   });
 }
@@ -108,18 +112,44 @@ export function formatLimit(limit: CreditLimit | null): string {
   return limit === null ? 'none' : `${limit.credits}/${limit.period}`;
 }
 
+/** Limits of different periods are not compared: neither is within the other. */
+function isWithin(limit: CreditLimit | null, other: CreditLimit): boolean {
+  return limit !== null && limit.period === other.period && limit.credits <= other.credits;
+}
+
 function changedMeanwhile(): ServiceError {
   const detail =
     'The spending limit was changed after you opened the page, so your change was not saved. The form now shows the present limit. Make your change again.';
   return new ServiceError('validation_error', detail);
 }
 
+/**
+ * Sets, changes or removes the limit of an application, which all members who connected it share.
+ * @throws ServiceError insufficient_scope if it would be raised or removed and a member with a grant has rights that the
+ *   caller lacks.
+ */
 async function setApplicationLimit(
   transaction: Transaction,
-  { accountId, clientId, name }: { accountId: number; clientId: string; name: string },
+  caller: Caller,
+  { clientId, name }: { clientId: string; name: string },
   limit: CreditLimit | null,
   origin: RequestOrigin,
 ): Promise<void> {
+  const { accountId } = caller;
+  const { current } = await getOfferedLimit(accountId, clientId, transaction);
+  if (current !== null && !isWithin(limit, current)) {
+    // Also of an approval whose code is not exchanged yet.
+    const grants = await OAuthGrant.query(transaction)
+      .where({ account_id: accountId, client_id: clientId })
+      .whereNull('revoked_at')
+      .distinct('member_number');
+    await assertEnoughRights(transaction, caller, {
+      memberNumbers: grants.map(({ member_number: number }) => number),
+      name: 'This application',
+      change: 'raise or remove its spending limit',
+      instead: 'lower it',
+    });
+  }
   if (!(await setSpendingLimit(transaction, accountId, { clientId }, limit))) return;
   await recordSecurityEvent(transaction, {
     accountId,

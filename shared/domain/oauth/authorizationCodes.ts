@@ -73,7 +73,8 @@ const ISSUE_CODE = prepared(
  * @param caller whose session approved.
  * @returns the code; only its hash is stored.
  * @throws OAuthError invalid_client if the client was deleted while the consent page was open, or the account is being
- * deleted; ServiceError invalid_api_key if the session ended meanwhile
+ * deleted; ServiceError invalid_api_key if the session ended meanwhile; insufficient_scope if the limit would be raised or
+ * removed and another member who connected the application has more rights
  */
 export async function issueCode(
   { limit, ...request }: ApprovedRequest,
@@ -82,7 +83,7 @@ export async function issueCode(
   const { accountId, clientId, scopes } = request;
   const code = await Account.transaction(async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
-    if (scopes.includes('svc:write')) await storeApprovedLimit(transaction, { accountId, clientId, limit }, origin);
+    if (scopes.includes('svc:write')) await storeApprovedLimit(transaction, caller, { clientId, limit }, origin);
     return insertCode(request, origin, transaction);
   });
   void logSecurityEvent({ accountId, event: 'application_connected', origin, subject: { client: clientId, scopes } });

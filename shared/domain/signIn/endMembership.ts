@@ -127,7 +127,8 @@ export async function undoInvitations(
     .where({ account_id: accountId })
     .whereNot({ role: 'owner' })
     .whereNull('removed_at')
-    .where('created_at', '>=', since);
+    .where('created_at', '>=', since)
+    .orderBy('person_id');
   const departure = { revokesAccess: true, event: 'member_removed', origin } as const;
   for (const member of joined) await endMembership(transaction, member, departure);
 }

@@ -41,7 +41,8 @@ export const SIGN_IN: DomainFeature = {
         .whereNull('removed_at')
         .patch({ removed_at: now() })
         .returning('person_id');
-      for (const { person_id: personId } of removed) await erasePersonWithoutAccount(transaction, personId);
+      const personIds = removed.map(({ person_id: personId }) => personId).sort((a, b) => a - b);
+      for (const personId of personIds) await erasePersonWithoutAccount(transaction, personId);
     },
   },
   retention: [

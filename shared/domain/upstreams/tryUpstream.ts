@@ -75,17 +75,19 @@ export async function tryUpstream(trial: Trial, report: (line: string) => void):
   const { route, input, images } = prepareTrial(trial);
   const redact = createRedactor(route.upstream);
   const print = (line: string) => report(redact(line));
+  // Before a cut and the escapes of JSON, after which a secret does not match.
+  const shorten = (text: string) => cut(redact(text));
   const upstream = getUpstream(route);
   const deadlineAt = addMilliseconds(now(), trial.timeoutMs);
   const request = { generationId: uuidv7(), input, images, deadlineAt, newFile: () => newTempFile() };
-  const trace = createTrace(print, trial.isDryRun);
+  const trace = createTrace(print, shorten, trial.isDryRun);
   try {
     const submission = await traceRequests(trace, () => upstream.submit(request));
     const result =
       submission.state === 'accepted'
         ? await follow(() => traceRequests(trace, () => upstream.poll(submission.handle)), deadlineAt, print)
         : submission;
-    return await collect(result, route, print);
+    return await collect(result, route, print, shorten);
   } catch (error) {
     if (trial.isDryRun && trace.isStopped()) return undefined;
     if (!(error instanceof UpstreamError) && !(error instanceof InvalidOutputError)) throw error;
@@ -171,6 +173,7 @@ async function collect(
   result: UpstreamResult,
   route: UpstreamRoute,
   print: (line: string) => void,
+  shorten: (text: string) => string,
 ): Promise<TrialFile | undefined> {
   if (result.state === 'failed') {
     print(`= failed: ${result.message}`);
@@ -182,7 +185,7 @@ async function collect(
   for (const other of others) if ('file' in other) await deleteTempFile(other.file);
   if (costCents !== undefined) print(`= price: ${costCents} cents`);
   if (expiresInMs !== undefined) print(`= valid for ${expiresInMs / 1_000} seconds`);
-  const file = 'file' in output ? output.file : await downloadOutput(output.url, route, print);
+  const file = 'file' in output ? output.file : await downloadOutput(output.url, route, print, shorten);
   try {
     const { contentType } = sniffFormat(await readHead(file), route.kind);
     print(`= succeeded: ${contentType}`);
@@ -193,7 +196,12 @@ async function collect(
   }
 }
 
-async function downloadOutput(url: string, route: UpstreamRoute, print: (line: string) => void): Promise<string> {
+async function downloadOutput(
+  url: string,
+  route: UpstreamRoute,
+  print: (line: string) => void,
+  shorten: (text: string) => string,
+): Promise<string> {
   const source = getDownloadSource(route, url);
   const { headers } = source;
   print(`> GET ${shorten(url)}${headers === undefined ? '' : ` with ${Object.keys(headers).join(', ')}`}`);
@@ -202,8 +210,21 @@ async function downloadOutput(url: string, route: UpstreamRoute, print: (line: s
   return content.localFile;
 }
 
-function createTrace(print: (line: string) => void, isDryRun: boolean): RequestTrace & { isStopped: () => boolean } {
+function createTrace(
+  print: (line: string) => void,
+  shorten: (text: string) => string,
+  isDryRun: boolean,
+): RequestTrace & { isStopped: () => boolean } {
   let stopped = false;
+  const shortenValue = (_name: string, value: unknown) => (typeof value === 'string' ? shorten(value) : value);
+  const describeBody = (body: Record<string, unknown> | FormData) =>
+    body instanceof FormData
+      ? [...body].map(([name, value]) =>
+          typeof value === 'string'
+            ? `${name}: ${shorten(value)}`
+            : `${name}: file of ${value.size} bytes, ${value.type}`,
+        )
+      : JSON.stringify(body, shortenValue, 2).split('\n');
   return {
     isStopped: () => stopped,
     onRequest: ({ method, url, headers, body }) => {
@@ -211,7 +232,7 @@ function createTrace(print: (line: string) => void, isDryRun: boolean): RequestT
       // A signed token does not contain the key, but is as good as one.
       for (const [name, value] of Object.entries(headers))
         print(`> ${name}: ${name.toLowerCase() === 'authorization' ? '***' : value}`);
-      for (const line of describeBody(body)) print(`> ${line}`);
+      for (const line of body === undefined ? [] : describeBody(body)) print(`> ${line}`);
       if (!isDryRun) return;
       stopped = true;
       throw new Error('a dry run sends nothing');
@@ -223,21 +244,9 @@ function createTrace(print: (line: string) => void, isDryRun: boolean): RequestT
   };
 }
 
-function describeBody(body: Record<string, unknown> | FormData | undefined): string[] {
-  if (body === undefined) return [];
-  if (!(body instanceof FormData)) return JSON.stringify(body, shortenValue, 2).split('\n');
-  return [...body].map(([name, value]) =>
-    typeof value === 'string' ? `${name}: ${shorten(value)}` : `${name}: file of ${value.size} bytes, ${value.type}`,
-  );
-}
-
 const VALUE_MAX_CHARACTERS = 300;
 
-function shortenValue(_name: string, value: unknown): unknown {
-  return typeof value === 'string' ? shorten(value) : value;
-}
-
-function shorten(text: string): string {
+function cut(text: string): string {
   return text.length <= VALUE_MAX_CHARACTERS
     ? text
     : `${text.slice(0, VALUE_MAX_CHARACTERS)}... (${text.length} characters)`;

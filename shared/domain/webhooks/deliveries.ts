@@ -9,7 +9,9 @@ import type { WebhookEventType, WEBHOOK_TEST_TYPE } from '../../spec/events.ts';
 import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { assertEnabled, endpointNotFoundError, findEndpoint } from './findEndpoint.ts';
+import { assertReadable } from './readableTypes.ts';
 
 export type DeliveryStatus = WebhookDelivery['status'];
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const satisfies readonly DeliveryStatus[];
@@ -112,16 +114,17 @@ const READ_DELIVERY = prepared(
 
 /**
  * Reads a delivery with its endpoint, which may be the default one.
- * @throws ServiceError not_found
+ * @throws ServiceError not_found; insufficient_scope for an event that the caller may not read.
  */
 export async function readDelivery(
-  accountId: number,
+  caller: Caller,
   endpointUuid: string,
   uuid: string,
 ): Promise<{ endpoint: WebhookEndpoint; delivery: DeliveryDetails }> {
-  const endpoint = await findEndpoint(accountId, endpointUuid);
+  const endpoint = await findEndpoint(caller.accountId, endpointUuid);
   const [delivery] = await runStatement<DeliveryDetails>(READ_DELIVERY, { uuid, endpointId: endpoint.id });
   if (delivery === undefined) throw deliveryNotFoundError();
+  assertReadable(caller, [delivery.type]);
   return { endpoint, delivery };
 }
 
@@ -151,16 +154,13 @@ export async function insertDelivery(
 
 /**
  * Delivers an event again, as a new round of attempts of the same delivery. Its `webhook-id` stays the same.
- * @throws ServiceError not_found; validation_error while the delivery is pending or its endpoint is disabled.
+ * @throws ServiceError not_found; validation_error while the delivery is pending or its endpoint is disabled;
+ *   insufficient_scope for an event that the caller may not read.
  */
-export async function redeliver(
-  accountId: number,
-  endpointUuid: string,
-  deliveryUuid: string,
-): Promise<ListedDelivery> {
+export async function redeliver(caller: Caller, endpointUuid: string, deliveryUuid: string): Promise<ListedDelivery> {
   const redelivered = await WebhookEndpoint.transaction(async (transaction) => {
     const endpoint = await WebhookEndpoint.query(transaction)
-      .findOne({ account_id: accountId, uuid: endpointUuid })
+      .findOne({ account_id: caller.accountId, uuid: endpointUuid })
       .forNoKeyUpdate();
     if (endpoint === undefined) throw endpointNotFoundError();
     assertEnabled(endpoint);
@@ -171,7 +171,9 @@ export async function redeliver(
       .patch({ status: 'pending', attempts: 0, next_attempt_at: at, delivered_at: null });
     if (isRestarted === 0) throw await explainRejected(transaction, endpoint, deliveryUuid);
     await makeDue(transaction, endpoint.id, at);
-    return fetchListed(transaction, deliveryUuid);
+    const listed = await fetchListed(transaction, deliveryUuid);
+    assertReadable(caller, [listed.type]);
+    return listed;
   });
   void enqueueWebhooks();
   return redelivered;

@@ -7,10 +7,11 @@ import { type ListPage, paginate } from '../../lib/pagination.ts';
 import { presentWebhookEndpoint } from '../../presenters/webhookEndpoint.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../spec/events.ts';
+import { type EventType, WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../spec/events.ts';
 import { WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
+import { WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
@@ -20,6 +21,7 @@ import { lockAccount } from '../credits/ledger.ts';
 import { insertDelivery, type ListedDelivery } from './deliveries.ts';
 import { disableEndpoint, enableEndpoint, updateWebhookCount } from './endpointState.ts';
 import { assertEnabled, endpointNotFoundError, queryManagedEndpoints } from './findEndpoint.ts';
+import { assertReadable, chooseTypes, listHiddenTypes } from './readableTypes.ts';
 import { type EndpointWithSecret, recordEndpointChange, replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, sealKeys } from './signingKeys.ts';
 import { parseWebhookUrl } from './webhookUrl.ts';
@@ -27,7 +29,7 @@ import { parseWebhookUrl } from './webhookUrl.ts';
 /** Fields of an endpoint that its owner chooses. */
 export interface EndpointInput {
   url: string;
-  /** Types of events that it receives; null: all, including those that are added later. */
+  /** Types of events that it receives; null: all, including those that are added later, or those that its caller may read. */
   events?: readonly WebhookEventType[] | null;
   description?: string;
 }
@@ -42,7 +44,7 @@ export interface EndpointOptions {
  * Creates an endpoint. Its secret is returned only here.
  * @param caller whose credential must not have been changed or revoked meanwhile, as of all changes here.
  * @throws ServiceError validation_error when the account has 10 endpoints, or is being deleted, or for an address that
- *   cannot receive webhooks.
+ *   cannot receive webhooks; insufficient_scope for types of events that the caller may not read.
  */
 export async function createEndpoint(
   caller: Caller,
@@ -65,7 +67,7 @@ export async function createEndpoint(
       uuid,
       account_id: accountId,
       url: address,
-      events: toStoredTypes(events),
+      events: chooseTypes(caller, events),
       description,
       ...sealKeys(uuid, keys),
       created_at: at,
@@ -101,7 +103,8 @@ export async function getEndpoint(accountId: number, uuid: string): Promise<Webh
 
 /**
  * Changes an endpoint; fields that are not given stay as they are. Disabling it fails its pending deliveries.
- * @throws ServiceError not_found, or validation_error for an address that cannot receive webhooks.
+ * @throws ServiceError not_found; validation_error for an address that cannot receive webhooks; insufficient_scope if it
+ *   receives, or would receive, events that the caller may not read.
  */
 export async function updateEndpoint(
   caller: Caller,
@@ -112,10 +115,13 @@ export async function updateEndpoint(
   const address = url === undefined ? undefined : parseWebhookUrl(url);
   return changeEndpoint(caller, uuid, async (transaction, endpoint) => {
     const isMoved = address !== undefined && address !== endpoint.url;
+    assertReadable(caller, endpoint.events);
+    // It no longer receives their types, but the next attempts would go to the other address.
+    if (isMoved) assertReadable(caller, await listHiddenPending(transaction, caller, endpoint));
     let changed = await endpoint.$query(transaction).patchAndFetch({
       // Failures of the former address do not count for another one.
       ...(isMoved ? { url: address, failing_since: null } : {}),
-      ...(events === undefined ? {} : { events: toStoredTypes(events) }),
+      ...(events === undefined ? {} : { events: chooseTypes(caller, events) }),
       ...(description === undefined ? {} : { description }),
       updated_at: now(),
     });
@@ -125,6 +131,23 @@ export async function updateEndpoint(
     if (enabled === false && isEnabled) changed = await disableEndpoint(transaction, changed, 'owner');
     return changed;
   });
+}
+
+/** Lists the types of pending deliveries that a caller may not read. */
+async function listHiddenPending(
+  transaction: Transaction,
+  caller: Caller,
+  { id, account_id: accountId }: WebhookEndpoint,
+): Promise<EventType[]> {
+  const hidden = listHiddenTypes(caller);
+  if (hidden.length === 0) return [];
+  const pending = await OutboxEvent.query(transaction)
+    .where({ account_id: accountId })
+    .whereIn('type', hidden)
+    .whereIn('id', WebhookDelivery.query(transaction).select('event_id').where({ endpoint_id: id, status: 'pending' }))
+    .select('type')
+    .first();
+  return pending === undefined ? [] : [pending.type];
 }
 
 // Outcomes of attempts in flight are recorded in another order: waiting for their rows could deadlock.
@@ -213,8 +236,4 @@ async function changeEndpoint<Result>(
     if (endpoint === undefined) throw endpointNotFoundError();
     return change(transaction, endpoint);
   });
-}
-
-function toStoredTypes(events: readonly WebhookEventType[] | null = null): WebhookEventType[] | null {
-  return events === null ? null : [...new Set(events)];
 }

@@ -177,6 +177,7 @@ function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {
   return toResult(
     allowed.map((file) => getField(file, 'url')),
     getField(body, 'watermarked') === true,
+    files.length - allowed.length,
   );
 }
 

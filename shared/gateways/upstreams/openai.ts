@@ -57,7 +57,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
   }
 
   /** Builds the result of a run. Its addresses may be relative; those that are not valid are left out. */
-  function toOutputResult(outputs: readonly UpstreamOutput[], response: unknown): UpstreamResult {
+  function toOutputResult(outputs: readonly UpstreamOutput[], response: unknown, filtered = 0): UpstreamResult {
     const [first, ...others] = outputs.flatMap((output) => {
       if ('file' in output) return { file: output.file };
       return canParseUrl(output.url, baseUrl) ? { url: new URL(output.url, baseUrl).href } : [];
@@ -66,6 +66,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     return {
       state: 'succeeded',
       outputs: [first, ...others],
+      ...(filtered > 0 ? { filtered } : {}),
       isWatermarked: getField(response, 'watermarked') === true,
     };
   }
@@ -133,11 +134,12 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
       config.MEDIA_MAX_BYTES,
     );
     const data = getField(body, 'data');
-    const isUsed = ({ entry }: ResponseImage) =>
-      status === 200 && !isFiltered([body, getField(data, String(entry))], entry);
+    const isAllowed = (item: unknown, entry: number) => !isFiltered([body, item], entry);
+    const isUsed = ({ entry }: ResponseImage) => status === 200 && isAllowed(getField(data, String(entry)), entry);
     const used = images.filter(isUsed);
     await deleteImageFiles(images.filter((image) => !isUsed(image)));
-    if (used.length > 0) return toOutputResult(used, body);
+    const entries = Array.isArray(data) ? data : [];
+    if (used.length > 0) return toOutputResult(used, body, entries.length - entries.filter(isAllowed).length);
     if (status === 200 && isFiltered([body, getField(data, '0')])) return NOT_ALLOWED_RESULT;
     if (status === 200 && Array.isArray(data)) return NO_OUTPUT_RESULT;
     throw toOpenaiSubmitError({ status, headers, body }, { isSynchronous: true });

@@ -121,7 +121,7 @@ function parseProgress(prediction: unknown): UpstreamProgress {
   switch (getField(prediction, 'status')) {
     case 'succeeded':
       if (isFiltered([prediction, getField(prediction, 'output')])) return NOT_ALLOWED_RESULT;
-      return parseOutput(getField(prediction, 'output'), getField(prediction, 'watermarked') === true);
+      return parseOutput(prediction);
     case 'failed':
       return { state: 'failed', message: describeReplicateFailure(toNonEmptyString(getField(prediction, 'error'))) };
     case 'canceled':
@@ -136,8 +136,14 @@ function parseProgress(prediction: unknown): UpstreamProgress {
   }
 }
 
-function parseOutput(output: unknown, isWatermarked: boolean): UpstreamProgress {
-  return toResult(Array.isArray(output) ? output : [output], isWatermarked);
+/** Models that leave out an image that their safety checker found say so in the log only. */
+const FILTERED_LOG_LINE = /^NSFW content detected in image \d+$/gm;
+
+function parseOutput(prediction: unknown): UpstreamProgress {
+  const output = getField(prediction, 'output');
+  const filtered = toNonEmptyString(getField(prediction, 'logs'))?.match(FILTERED_LOG_LINE)?.length;
+  const isWatermarked = getField(prediction, 'watermarked') === true;
+  return toResult(Array.isArray(output) ? output : [output], isWatermarked, filtered);
 }
 
 /** Returns true if a prediction says that it never started. One that does not say it may have. */

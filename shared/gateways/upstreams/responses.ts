@@ -181,14 +181,17 @@ export function isFiltered(sources: readonly unknown[], index = 0): boolean {
   });
 }
 
-/** Builds the result of a run from the addresses of its files. What is not a text is left out. */
-export function toResult(urls: readonly unknown[], isWatermarked: boolean): UpstreamResult {
+/**
+ * Builds the result of a run from the addresses of its files. What is not a text is left out.
+ * @param filtered number of files that a safety filter replaced.
+ */
+export function toResult(urls: readonly unknown[], isWatermarked: boolean, filtered = 0): UpstreamResult {
   const [first, ...others] = urls
     .filter((url): url is string => toNonEmptyString(url) !== undefined)
     .slice(0, OUTPUTS_MAX)
     .map((url) => ({ url }));
   if (first === undefined) return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
-  return { state: 'succeeded', outputs: [first, ...others], isWatermarked };
+  return { state: 'succeeded', outputs: [first, ...others], ...(filtered > 0 ? { filtered } : {}), isWatermarked };
 }
 
 export function isSameOrigin(url: unknown, origin: string): boolean {

@@ -39,6 +39,8 @@ export type UpstreamResult =
   | {
       state: 'succeeded';
       outputs: UpstreamOutputs;
+      /** Number of further files that a safety filter of the provider replaced. Absent: none. */
+      filtered?: number;
       isWatermarked: boolean;
       /** Price of the run, if the provider reports it. */
       costCents?: number;

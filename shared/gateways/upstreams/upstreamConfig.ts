@@ -328,7 +328,7 @@ function findInputProblem(
 function takesOneFile({ adapter, protocol }: BuiltInput['upstream'], kind: ModelKind): boolean {
   const { submit, poll } = protocol?.[kind] ?? {};
   const output = submit?.output ?? poll?.output;
-  return (adapter === 'openai' && kind === 'video') || (output !== undefined && output.at === undefined);
+  return (['openai', 'fal'].includes(adapter) && kind === 'video') || (output !== undefined && output.at === undefined);
 }
 
 /** Sizes of gpt-image-1, gpt-image-1.5 and gpt-image-1-mini. */

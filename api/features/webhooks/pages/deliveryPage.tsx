@@ -25,8 +25,7 @@ const OUTCOMES = {
 
 /** Renders the page of a delivery: what was sent, and how the receiver responded. @throws ServiceError not_found */
 async function renderDeliveryPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
-  const { accountId } = requireCaller(ctx);
-  const { endpoint, delivery } = await readDelivery(accountId, ...parsePath(ctx));
+  const { endpoint, delivery } = await readDelivery(requireCaller(ctx), ...parsePath(ctx));
   const path = buildDeliveryPath(endpoint.uuid, delivery.uuid);
   const children = (
     <>
@@ -152,6 +151,6 @@ export const showDeliveryPage = withDeliveryErrors((ctx) => renderDeliveryPage(c
 /** Sends the event of a delivery again. */
 export const sendAgain = withDeliveryErrors(async (ctx) => {
   const [endpoint, delivery] = parsePath(ctx);
-  await redeliver(requireCaller(ctx).accountId, endpoint, delivery);
+  await redeliver(requireCaller(ctx), endpoint, delivery);
   seeOther(ctx, `${buildDeliveryPath(endpoint, delivery)}?done=sent`);
 });

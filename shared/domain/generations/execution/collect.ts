@@ -52,11 +52,12 @@ export async function passOutput(generation: SubmittedGeneration, kept: KeptOutp
   void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
 }
 
-function toStorable({ outputs, isWatermarked, costCents, expiresInMs }: Success): StoredOutput | undefined {
+function toStorable({ outputs, filtered, isWatermarked, costCents, expiresInMs }: Success): StoredOutput | undefined {
   const [first, ...others] = outputs.map((output) => ('url' in output ? output.url : ''));
   if (first === undefined || ![first, ...others].every((url) => STORABLE_ADDRESS.test(url))) return undefined;
   return {
     urls: [first, ...others],
+    ...(filtered === undefined ? {} : { filtered }),
     isWatermarked,
     ...(costCents === undefined ? {} : { costCents }),
     ...(expiresInMs === undefined ? {} : { expiresAt: addMilliseconds(now(), expiresInMs).toISOString() }),
@@ -121,13 +122,15 @@ async function recordEnd(upstream: string, record: OutputRecord): Promise<Claime
 /** @returns undefined if the addresses have expired: the upstream has others, or none. */
 function toSuccess({
   urls: [first, ...others],
+  filtered,
   isWatermarked,
   costCents,
   expiresAt,
 }: StoredOutput): Success | undefined {
   if (expiresAt !== undefined && new Date(expiresAt) <= now()) return undefined;
   const cost = costCents === undefined ? {} : { costCents };
-  return { state: 'succeeded', outputs: [{ url: first }, ...others.map((url) => ({ url }))], isWatermarked, ...cost };
+  const facts = { isWatermarked, ...(filtered === undefined ? {} : { filtered }), ...cost };
+  return { state: 'succeeded', outputs: [{ url: first }, ...others.map((url) => ({ url }))], ...facts };
 }
 
 /**

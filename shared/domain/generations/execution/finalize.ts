@@ -60,12 +60,16 @@ export async function finalizeGeneration(
           mediaToken: generation.media_token,
         }),
       );
+    const paid = countRouteOutputs(route, generation.params);
+    const made = result.outputs.length + (result.filtered ?? 0);
+    // The test upstream may make fewer: nothing was paid for them.
+    if (made < paid && !isTestUpstream(route.upstream))
+      throw new InvalidOutputError(`${made} files instead of ${paid}`);
     // Files beyond those that were paid for are not stored: some models return several whatever was requested.
     const [output, ...others] = result.outputs;
     const first = await store(output, 1);
     const more: GenerationFile[] = [];
-    for (const [index, other] of others.slice(0, countRouteOutputs(route, generation.params) - 1).entries())
-      more.push(await store(other, index + 2));
+    for (const [index, other] of others.slice(0, paid - 1).entries()) more.push(await store(other, index + 2));
     const success = {
       uuid,
       account_id,

@@ -29,7 +29,15 @@ import {
 } from '../upstream.ts';
 import type { UpstreamRoute } from '../upstreamConfig.ts';
 import { createClient, type PreparedRequest } from './client.ts';
-import { addFacts, isAllFiltered, keepAllowedFiles, listAddresses, readOutputResponse, readPrice } from './outputs.ts';
+import {
+  addFacts,
+  countFiltered,
+  isAllFiltered,
+  keepAllowedFiles,
+  listAddresses,
+  readOutputResponse,
+  readPrice,
+} from './outputs.ts';
 import type { KindProtocol, Meaning, Protocol, ProtocolOutput, RunState } from './protocol.ts';
 import { createRedactor, getCallbackSecret, sign } from './credentials.ts';
 import { isSafeId, parseModelId } from './requests.ts';
@@ -127,7 +135,9 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     if (files.length === 0) return toRunResult(response, output, undefined, price);
     const [first, ...others] = (await keepAllowedFiles(response, files)).map((file) => ({ file }));
     if (first === undefined) return NOT_ALLOWED_RESULT;
-    return addFacts({ state: 'succeeded', outputs: [first, ...others], isWatermarked: false }, output, price);
+    const filtered = files.length - others.length - 1 + countFiltered(response, output);
+    const result = { state: 'succeeded', outputs: [first, ...others], isWatermarked: false } as const;
+    return addFacts({ ...result, ...(filtered > 0 ? { filtered } : {}) }, output, price);
   }
 
   /** Returns the variables of requests about a run. */
@@ -208,7 +218,7 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
   ): UpstreamResult {
     if (isAllFiltered(response, output)) return NOT_ALLOWED_RESULT;
     const urls = output.at === undefined ? [fileUrl] : listAddresses(response, output, client);
-    return addFacts(toResult(urls, false), output, price);
+    return addFacts(toResult(urls, false, countFiltered(response, output)), output, price);
   }
 
   async function cancel(stored: UpstreamHandle): Promise<CancelResult> {

@@ -8,7 +8,7 @@ import { isFiltered } from '../responses.ts';
 import type { UpstreamResult } from '../upstream.ts';
 import type { createClient } from './client.ts';
 import type { ProtocolOutput, ProtocolPrice } from './protocol.ts';
-import { readText as readValue, readValues, splitPointer, toText } from './responseValues.ts';
+import { countValues, readText as readValue, readValues, splitPointer, toText } from './responseValues.ts';
 
 /** The response of a synchronous provider. */
 export interface OutputResponse {
@@ -86,6 +86,12 @@ export function listAddresses(response: JsonResponse, output: ProtocolOutput, cl
     if (as === 'base64') return `data:application/octet-stream;base64,${entry.replace(/^data:[^,]*,/i, '')}`;
     return client.resolve(entry) ?? [];
   });
+}
+
+/** Counts the outputs that a safety filter replaced, in a list of outputs or where the description says. */
+export function countFiltered(response: JsonResponse, output: ProtocolOutput): number {
+  const listed = readOutputs(response, output).length - listAllowed(response, output).length;
+  return listed + (output.filtered === undefined ? 0 : countValues(response, output.filtered));
 }
 
 /** Returns true if a safety filter replaced all outputs of a response. */

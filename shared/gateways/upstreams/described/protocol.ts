@@ -51,6 +51,9 @@ const State = Type.Enum([...STATES]);
 /** The price that a response reports: a number of a currency unit that is worth `cents`. */
 const Price = Type.Object({ at: Pointer, cents: Type.Number({ exclusiveMinimum: 0 }) }, strict);
 
+/** Values that are counted: those that fit `is`; without it, numbers that are counts. */
+const Count = Type.Object({ at: Pointer, is: CONDITION.is }, strict);
+
 /** Place of an output. Without `at` the response itself is the file. */
 const Output = Type.Object(
   {
@@ -59,6 +62,8 @@ const Output = Type.Object(
     /** Address from the fields of the entry at `at`. */
     address: Type.Optional(Type.String({ pattern: '^/', description: 'a path such as /view?filename={filename}' })),
     expires_seconds: Type.Optional(Type.Integer({ minimum: 60 })),
+    /** Counts outputs that a safety filter replaced and that are not at `at`. */
+    filtered: Type.Optional(Count),
   },
   strict,
 );
@@ -203,6 +208,7 @@ export type Protocol = Static<typeof Protocol>;
 export type KindProtocol = Static<typeof Kind>;
 export type Auth = Static<typeof Auth>;
 export type ProtocolOutput = Static<typeof Output>;
+export type ProtocolCount = Static<typeof Count>;
 export type ProtocolUpload = Static<typeof Upload>;
 export type ProtocolPrice = Static<typeof Price>;
 export type ProtocolCallback = Static<typeof Callback>;

@@ -1,5 +1,5 @@
 import type { JsonResponse } from '../http.ts';
-import type { Condition } from './protocol.ts';
+import type { Condition, ProtocolCount } from './protocol.ts';
 
 /** Splits a JSON pointer into the names of its steps. */
 export function splitPointer(pointer: string): string[] {
@@ -43,6 +43,15 @@ export function meets(response: JsonResponse, { status, at, is, absent }: Condit
   const values = readValues(response, at);
   if (is !== undefined) return values.some((value) => is.some((pattern) => fits(toText(value), pattern)));
   return values.some((value) => value !== false && !(Array.isArray(value) && value.length === 0));
+}
+
+/** Counts the values that fit. Without `is`, a value is a number that counts itself. */
+export function countValues(response: JsonResponse, { at, is }: ProtocolCount): number {
+  const counts = readValues(response, at).map((value) => {
+    if (is === undefined) return Math.max(0, Number(toText(value)) || 0);
+    return is.some((pattern) => fits(toText(value), pattern)) ? 1 : 0;
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** A pattern is a text in which `*` stands for any characters. */

@@ -86,7 +86,11 @@ export const miniMax: ProviderDescription = {
         path: '/image_generation',
         body: { model: '$model' },
         images: { type: 'character', image_file: '$address' },
-        output: { at: ['/data/image_urls/*'], expires_seconds: 86_400 },
+        output: {
+          at: ['/data/image_urls/*'],
+          expires_seconds: 86_400,
+          filtered: { at: '/metadata/failed_count' },
+        },
       },
     },
     models: {

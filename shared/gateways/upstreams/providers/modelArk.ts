@@ -2,6 +2,8 @@ import type { ProviderDescription } from '../described/protocol.ts';
 
 const DAY_SECONDS = 86_400;
 
+const SENSITIVE_CODES = ['*SensitiveContentDetected*', '*RiskDetection'];
+
 const ACCOUNT_CODES = [
   'AuthenticationError',
   'AccessDenied*',
@@ -41,10 +43,10 @@ export const modelArk: ProviderDescription = {
   protocol: {
     auth: { type: 'bearer' },
     errors: [
-      { at: '/error/code', is: ['*SensitiveContentDetected*', '*RiskDetection'], means: 'policy' },
+      { at: '/error/code', is: SENSITIVE_CODES, means: 'policy' },
       {
         at: '/data/*/error/code',
-        is: ['*SensitiveContentDetected*', '*RiskDetection'],
+        is: SENSITIVE_CODES,
         absent: '/data/*/url',
         means: 'policy',
       },
@@ -97,7 +99,11 @@ export const modelArk: ProviderDescription = {
       submit: {
         path: '/images/generations',
         body: { model: '$model', response_format: 'url' },
-        output: { at: ['/data/*/url'], expires_seconds: DAY_SECONDS },
+        output: {
+          at: ['/data/*/url'],
+          expires_seconds: DAY_SECONDS,
+          filtered: { at: '/data/*/error/code', is: SENSITIVE_CODES },
+        },
       },
     },
     models: {

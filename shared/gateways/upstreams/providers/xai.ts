@@ -36,7 +36,11 @@ export const xai: ProviderDescription = {
         body: { model: '$model', response_format: 'url' },
         images: { url: '$address', type: 'image_url' },
         // An address is documented to be valid for an hour at the longest.
-        output: { at: ['/data/*/url'], expires_seconds: 3_600 },
+        output: {
+          at: ['/data/*/url'],
+          expires_seconds: 3_600,
+          filtered: { at: '/data/*/respect_moderation', is: ['false'] },
+        },
         price: PRICE,
       },
     },
