@@ -256,7 +256,7 @@ COMMENT ON COLUMN api_keys.member_number IS 'the member who created it, with who
 COMMENT ON COLUMN api_keys.test_account_id IS
   'the test account that the key acts on; NULL: a live key, which acts on the account that it belongs to';
 COMMENT ON COLUMN api_keys.lacks_staff_rights IS
-  'created by a member with staff rights, but by a session or a key that had none';
+  'created by a session or a key without the staff rights of its person, or before the account was handed over';
 COMMENT ON COLUMN api_keys.scopes IS
   'NULL: the whole account for a key without options, svc:read and svc:write for one with another option';
 COMMENT ON COLUMN api_keys.expires_at IS 'NULL: never';
