@@ -15,6 +15,7 @@ CREATE TABLE accounts (
   created_at             timestamptz NOT NULL,
   live_account_id        bigint,
   is_affiliate           boolean     NOT NULL DEFAULT false,
+  signed_out_at          timestamptz,
   suspended_at           timestamptz,
   deletion_requested_at  timestamptz,
   erased_at              timestamptz,
@@ -75,6 +76,8 @@ CREATE TABLE accounts (
   -- Every charge rewrites this row. Half-filled pages keep that update in place; do not index columns it changes.
 ) WITH (fillfactor = 50);
 COMMENT ON COLUMN accounts.live_account_id IS 'the account that this test account belongs to; NULL: a live account';
+COMMENT ON COLUMN accounts.signed_out_at IS
+  'when all of its sessions ended last; those from before, which acted on other accounts then, cannot switch to it';
 COMMENT ON COLUMN accounts.suspended_at IS
   'since then all credentials of the account are rejected; NULL: not suspended';
 COMMENT ON COLUMN accounts.deletion_requested_at IS 'nothing can be created or bought while it is set';
@@ -256,7 +259,7 @@ COMMENT ON COLUMN api_keys.member_number IS 'the member who created it, with who
 COMMENT ON COLUMN api_keys.test_account_id IS
   'the test account that the key acts on; NULL: a live key, which acts on the account that it belongs to';
 COMMENT ON COLUMN api_keys.lacks_staff_rights IS
-  'created by a member with staff rights, but by a session or a key that had none';
+  'created by a session or a key without the staff rights of its person, or before the account was handed over';
 COMMENT ON COLUMN api_keys.scopes IS
   'NULL: the whole account for a key without options, svc:read and svc:write for one with another option';
 COMMENT ON COLUMN api_keys.expires_at IS 'NULL: never';

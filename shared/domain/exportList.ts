@@ -8,8 +8,10 @@ export interface ExportList {
   name: string;
   /** Accounts whose download has it. A test account has no access and no payments of its own. Default: live. */
   mode?: 'live' | 'test' | 'both';
-  /** Selects the rows of an account, from a position on that `export_position` returns. */
-  select: (accountId: number, after: unknown) => Knex.QueryBuilder;
+  /** The id that `select` gets: that of the account, or of the person who owned it when the download began. Default: account. */
+  of?: 'account' | 'owner';
+  /** Selects the rows of an account or a person, from a position on that `export_position` returns. */
+  select: (id: number, after: unknown) => Knex.QueryBuilder;
   present?: (row: ExportRow) => ExportRow;
 }
 
@@ -34,14 +36,15 @@ export function listTable(
   table: string,
   position: string,
   columns: readonly string[],
-  { owner = 'account_id', mode = 'live' }: { owner?: string; mode?: ExportList['mode'] } = {},
+  { owner = 'account_id', mode = 'live', of = 'account' }: { owner?: string } & Pick<ExportList, 'mode' | 'of'> = {},
 ): ExportList {
   return {
     name: table,
     mode,
-    select: (accountId, after) =>
+    of,
+    select: (id, after) =>
       selectNext(
-        db(table).select(qualifyColumns(table, columns)).where(`${table}.${owner}`, accountId),
+        db(table).select(qualifyColumns(table, columns)).where(`${table}.${owner}`, id),
         `${table}.${position}`,
         after,
       ),

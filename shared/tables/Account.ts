@@ -22,6 +22,8 @@ export class Account extends Model {
   declare created_at: Date;
   /** Time at which its personal data was erased. */
   declare erased_at: Date | null;
+  /** Time at which all of its sessions ended last. Those from before, which acted on other accounts, cannot switch to it. */
+  declare signed_out_at: Date | null;
   /** Time since which all credentials of the account are rejected; null if it is not suspended. */
   declare suspended_at: Date | null;
   /** Time at which the owner requested its deletion. Nothing can be created or bought while it is set. */

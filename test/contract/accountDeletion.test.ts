@@ -9,13 +9,13 @@ import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 import { createPkce, registerClient } from '../harness/oauthClient.ts';
+import { buildOwnerCaller } from '../harness/people.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const DELETE = '/account/delete/';
 const UNDO = '/account/delete/undo/';
 
-const getToken = ({ cookie }: TestCustomer) => cookie.split('=')[1] as string;
 const create = (customer: TestCustomer) =>
   customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
 
@@ -159,8 +159,8 @@ describe('the deletion of an account by its owner', () => {
   it('is requested once by simultaneous requests', async () => {
     const { customer } = await createVisitor(service, 'pro');
     const { id } = await getRow(customer);
-    const input = { email: customer.email, sessionToken: getToken(customer), origin: SERVICE_ORIGIN };
-    await Promise.all(Array.from({ length: 5 }, () => requestAccountDeletion(id, input)));
+    const caller = buildOwnerCaller(id, customer);
+    await Promise.all(Array.from({ length: 5 }, () => requestAccountDeletion(caller, customer.email, SERVICE_ORIGIN)));
     const [{ count }] = await service.sql(
       `SELECT count(*)::int FROM security_events WHERE account_id = $1 AND event = 'deletion_requested'`,
       [id],
@@ -171,7 +171,6 @@ describe('the deletion of an account by its owner', () => {
   it('accepts no create, key or approval that waits for it', async () => {
     const { customer, visitor } = await createVisitor(service, 'studio');
     const { id } = await getRow(customer);
-    const input = { email: customer.email, sessionToken: getToken(customer), origin: SERVICE_ORIGIN };
     let isConfirmed = false;
     const lateCreates: number[] = [];
     const attempts = Array.from({ length: 30 }, async () => {
@@ -187,7 +186,7 @@ describe('the deletion of an account by its owner', () => {
     const approve = () => issueCode({ ...approval, codeChallenge: 'x'.repeat(43) }, { caller: buildServiceCaller(id) });
     const approvals = Array.from({ length: 5 }, () => approve());
     const approved = Promise.allSettled(approvals);
-    await requestAccountDeletion(id, input);
+    await requestAccountDeletion(buildOwnerCaller(id, customer), customer.email, SERVICE_ORIGIN);
     isConfirmed = true;
     await Promise.all([...attempts, ...keys, approved]);
     const error = await captureError(approve());

@@ -5,6 +5,7 @@ import { runAdminInProcess } from '../harness/adminCommand.ts';
 import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
+import { accept, findListed, invite } from '../harness/members.ts';
 import { REASON, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -122,6 +123,22 @@ describe('gift codes', () => {
     expect((await redeem(await service.createCustomer(null), code)).status).to.equal(200);
     const own = await createCode({ credits: 2 });
     expect((await redeem(console.member('admin'), own.code)).status).to.equal(200);
+  });
+
+  it('of a member without the role admin are not redeemed by accounts that it is a member of', async () => {
+    const { code } = (await create({ credits: 2 }, 'finance')).body;
+    const customer = await service.createCustomer(null);
+    const email = console.email('finance');
+    expect(await accept(console.member('finance'), await invite(customer, { email }, 'billing'))).to.equal(303);
+    const body = { code };
+    const ofMember = await console.member('finance').requestWithSession('POST', '/api/gift-codes/redeem/', { body });
+    for (const response of [ofMember, await redeem(customer, code)])
+      expectError(response, 'validation_error', 'may not credit this account');
+    const own = await createCode({ credits: 2 });
+    expect((await redeem(customer, own.code)).status).to.equal(200);
+    const { uuid } = await findListed(customer, { email });
+    await customer.requestWithSession('POST', `/api/members/${uuid}/remove/`, { body: {} });
+    expect((await redeem(customer, code)).status).to.equal(200);
   });
 
   it('are created once by a form that is sent twice, and not with a number of uses that is not one', async () => {

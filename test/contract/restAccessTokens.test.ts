@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { getRequiredAccess } from '../../api/pipeline/route.ts';
 import { requestAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { suspendAccount, reinstateAccount } from '../../shared/domain/staff/suspension.ts';
 import { type ApiResponse, IMAGE, request, TestCustomer } from '../harness/apiClient.ts';
@@ -219,8 +220,7 @@ describe('access tokens on the REST interface', () => {
       expectError(await program.createGeneration(IMAGE), 'account_suspended');
       await reinstateAccount(accountId, actor);
       expect((await program.createGeneration(IMAGE)).status).to.equal(201);
-      const sessionToken = customer.cookie.replace('token=', '');
-      await requestAccountDeletion(accountId, { email: customer.email, sessionToken, origin: SERVICE_ORIGIN });
+      await requestAccountDeletion(buildServiceCaller(accountId), customer.email, SERVICE_ORIGIN);
       expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
     });
   });

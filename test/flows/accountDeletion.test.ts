@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
@@ -9,6 +10,7 @@ import { type BillingService, startBillingService } from '../harness/billingServ
 import { runJob } from '../harness/jobs.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { eventually } from '../harness/testService.ts';
+import { buildOwnerCaller } from '../harness/people.ts';
 import { readTasks, runAccountDeletions, runDueTasks } from '../harness/tasks.ts';
 
 describe('the deletion of an account with payments', () => {
@@ -26,8 +28,7 @@ describe('the deletion of an account with payments', () => {
     (await billing.service.sql('SELECT * FROM account_deletions WHERE account_id = $1', [id]))[0];
   const requestDeletion = async (customer: TestCustomer): Promise<number> => {
     const { id } = await getRow(customer);
-    const sessionToken = customer.cookie.split('=')[1] as string;
-    await requestAccountDeletion(id, { email: customer.email, sessionToken, origin: SERVICE_ORIGIN });
+    await requestAccountDeletion(buildOwnerCaller(id, customer), customer.email, SERVICE_ORIGIN);
     return id;
   };
   const sweep = () => runDueTasks(billing.service);
@@ -67,7 +68,7 @@ describe('the deletion of an account with payments', () => {
     expect(waiting.erase_at.getTime() - waiting.requested_at.getTime()).to.equal(7 * DAY_MS);
     await billing.drained();
 
-    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN);
     billing.stripe.faults.all = 'error';
     await sweep();
     expect((await getDeletion(id)).status).to.equal('undone');
@@ -89,7 +90,7 @@ describe('the deletion of an account with payments', () => {
     await billing.drained();
     const id = await requestDeletion(customer);
     await sweep();
-    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN);
     await sweep();
     expect(theirs(customer).cancel_at_period_end).to.equal(true);
     expect(await getDeletion(id)).to.equal(undefined);
@@ -105,7 +106,7 @@ describe('the deletion of an account with payments', () => {
     expect(await readStatus(id)).to.equal('unpaid');
     await sweep();
     expect([theirs(customer).status, theirs(customer).cancel_at_period_end]).to.deep.equal(['active', true]);
-    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN);
     await sweep();
     billing.stripe.closeDispute(dispute.id, 'won');
     await billing.drained();
@@ -120,7 +121,7 @@ describe('the deletion of an account with payments', () => {
     const id = await requestDeletion(customer);
     await sweep();
     expect([subscription.schedule, subscription.cancel_at_period_end]).to.deep.equal([null, true]);
-    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN);
     await sweep();
     expect(subscription.cancel_at_period_end).to.equal(false);
     await billing.drained();
@@ -129,9 +130,17 @@ describe('the deletion of an account with payments', () => {
   it('takes the last of several requests and undos, also while the sweep runs', async () => {
     const customer = await billing.createCustomer('lite');
     const id = await requestDeletion(customer);
-    await Promise.all([runAccountDeletions(), undoAccountDeletion(id, SERVICE_ORIGIN), runAccountDeletions()]);
+    await Promise.all([
+      runAccountDeletions(),
+      undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN),
+      runAccountDeletions(),
+    ]);
     await requestDeletion(customer);
-    await Promise.all([runAccountDeletions(), undoAccountDeletion(id, SERVICE_ORIGIN), runAccountDeletions()]);
+    await Promise.all([
+      runAccountDeletions(),
+      undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN),
+      runAccountDeletions(),
+    ]);
     await eventually('the deletion is undone at Stripe', async () => {
       await retryNow(id);
       await sweep();
@@ -155,7 +164,7 @@ describe('the deletion of an account with payments', () => {
     billing.stripe.faults['subscriptions.cancel'] = 'error';
     await sweep();
     expect([(await getDeletion(id)).status, (await getRowById(id)).erased_at]).to.deep.equal(['erasing', null]);
-    const tooLate = await captureError(undoAccountDeletion(id, SERVICE_ORIGIN));
+    const tooLate = await captureError(undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN));
     expect(tooLate.message).to.include('can no longer be restored');
     delete billing.stripe.faults['subscriptions.cancel'];
     billing.stripe.faults['customers.delete'] = 'error';
@@ -194,7 +203,7 @@ describe('the deletion of an account with payments', () => {
     await reinstateAccount(id, actor);
     const { erase_at: eraseAt } = await getDeletion(id);
     expect(eraseAt.getTime() - Date.now()).to.be.within(7 * DAY_MS - 60_000, 7 * DAY_MS);
-    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN);
     await billing.drained();
     expect((await getRowById(id)).deletion_requested_at).to.equal(null);
   });
@@ -225,7 +234,10 @@ describe('the deletion of an account with payments', () => {
       const customer = await billing.createCustomer(null);
       const id = await requestDeletion(customer);
       await makeDue(id);
-      const [undo] = await Promise.allSettled([undoAccountDeletion(id, SERVICE_ORIGIN), runAccountDeletions()]);
+      const [undo] = await Promise.allSettled([
+        undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN),
+        runAccountDeletions(),
+      ]);
       const row = await getRowById(id);
       if (undo.status === 'fulfilled') {
         expect([row.erased_at, row.deletion_requested_at]).to.deep.equal([null, null]);

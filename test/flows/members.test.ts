@@ -332,6 +332,23 @@ describe('members of an account', () => {
     expectError(await owner.request('GET', '/api/admin/metrics/'), 'admin_required');
   });
 
+  it('keys that the new owner made as a member get no staff rights by the hand-over, nor do keys that they create', async () => {
+    const owner = await service.createCustomer(null);
+    const staff = await signInAgain(new TestCustomer(service.baseUrl, STAFF_EMAIL, '', ''));
+    expect(await accept(staff, await invite(owner, staff, 'developer'))).to.equal(303);
+    const { key: teamKey } = await withKey(staff);
+    const { uuid } = await findListed(owner, staff);
+    expect((await post(owner, `/api/members/${uuid}/hand-over/`)).status).to.equal(204);
+    const { key: ownKey } = await withKey(staff);
+    const requestBy = (key: string, method: string, path: string, body?: object) =>
+      service.request(method, path, { headers: { authorization: `Bearer ${key}` }, ...(body && { body }) });
+    const createKeyBy = async (key: string) =>
+      (await requestBy(key, 'POST', '/api/keys/create/', { name: 'b' })).body.key;
+    const keys = [teamKey, await createKeyBy(teamKey), ownKey, await createKeyBy(ownKey)];
+    const statuses = keys.map(async (key) => (await requestBy(key, 'GET', '/api/admin/metrics/')).status);
+    expect(await Promise.all(statuses)).to.deep.equal([403, 403, 200, 200]);
+  });
+
   it('a member does not get the key of another by repeating the request under its Idempotency-Key', async () => {
     const owner = await service.createCustomer(null);
     const developer = await addMember(owner, 'developer');

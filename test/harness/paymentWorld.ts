@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { startPlanCheckout } from '../../shared/domain/billing/checkout.ts';
 import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';
@@ -159,12 +160,12 @@ export class PaymentWorld {
   private async tryAction(type: PaymentAction['type'], which: number): Promise<boolean> {
     const { id, email } = this.account;
     if (type === 'delete') {
-      await requestAccountDeletion(id, { email, sessionToken: '', origin: SERVICE_ORIGIN });
+      await requestAccountDeletion(buildServiceCaller(id), email, SERVICE_ORIGIN);
       await runAccountDeletions();
       return true;
     }
     if (type === 'undo deletion') {
-      await undoAccountDeletion(id, SERVICE_ORIGIN).catch(ignoreRejection);
+      await undoAccountDeletion(buildServiceCaller(id), SERVICE_ORIGIN).catch(ignoreRejection);
       await runAccountDeletions();
       return true;
     }

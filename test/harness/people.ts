@@ -1,3 +1,6 @@
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
+import { sha256 } from '../../shared/lib/secrets.ts';
+import type { TestCustomer } from './apiClient.ts';
 import type { TestService } from './testService.ts';
 
 /** Changes a person, and the account that it owns. */
@@ -13,3 +16,10 @@ export async function changeOwner(
     [email, value],
   );
 }
+
+/** The caller of the session of a customer who owns an account. */
+export const buildOwnerCaller = (accountId: number | string, { cookie }: TestCustomer): Caller => ({
+  accountId: Number(accountId),
+  credential: { kind: 'session', hash: sha256(cookie.split('=')[1] as string) },
+  member: { number: 1, role: 'owner' },
+});

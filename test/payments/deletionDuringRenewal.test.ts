@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { requestAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/spec/durations.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -23,7 +24,7 @@ describe('the deletion of an account around a renewal', () => {
   const sweep = () => runDueTasks(billing.service);
   const requestDeletion = async (customer: TestCustomer): Promise<number> => {
     const id = await readId(customer);
-    await requestAccountDeletion(id, { email: customer.email, sessionToken: '', origin: SERVICE_ORIGIN });
+    await requestAccountDeletion(buildServiceCaller(id), customer.email, SERVICE_ORIGIN);
     await sweep();
     return id;
   };

@@ -217,7 +217,7 @@ export const MEMBERS: Feature = {
       summary: 'Switch to another account',
       description: 'The session acts on that account from then on, and so do later sign-ins.',
       response: { status: 204, description: 'The session acts on the account.' },
-      errors: ['account_suspended'],
+      errors: ['account_suspended', 'insufficient_scope'],
       run: ({ ctx, caller, uuid }) => switchAccount(caller, uuid, getRequestOrigin(ctx)),
     }),
   ],

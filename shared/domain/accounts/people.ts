@@ -53,8 +53,8 @@ export async function describeRecipient(
 
 /** Finds the owner of an account; undefined if it was erased, or is a test account. */
 export async function findOwner(accountId: number, transaction?: Transaction): Promise<Person | undefined> {
-  const owner = Member.query(transaction).findOne({ account_id: accountId, role: 'owner' }).select('person_id');
-  return Person.query(transaction).findOne('id', owner);
+  const member = Member.query(transaction).findOne({ account_id: accountId, role: 'owner' }).whereNull('removed_at');
+  return Person.query(transaction).findOne('id', member.select('person_id'));
 }
 
 /** A person with the accounts of which it is a member, all locked until the end of the transaction. */

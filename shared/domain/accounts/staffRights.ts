@@ -32,46 +32,57 @@ export async function grantStaffRights({ id, email, staff_since }: Person): Prom
 /**
  * Returns whether a caller has staff rights: the person owns the account that the caller acts on, its address is on the
  * staff list and, for a session, the identity that opened it has them. A key has the rights of its account (spec: API keys),
- * unless its creator had no staff rights.
+ * unless its creator had no staff rights, or the account was handed over since.
  */
 export async function isStaff(caller: Pick<Caller, 'accountId' | 'credential' | 'member'>): Promise<boolean> {
   // The audit log names staff by the account that they own.
   if (caller.member?.role !== 'owner') return false;
   const person = await findPersonOfCaller(caller);
   if (person === undefined || !isStaffEmail(person.email)) return false;
-  // Local sign-in does not verify addresses, and its people have no identities.
-  if (isDevSignInAllowed(config)) return true;
-  return person.staff_since !== null && hasStaffRights(person.id, caller.credential);
+  const isVerified = person.staff_since !== null || isDevSignInAllowed(config);
+  return isVerified && !(await lacksStaffRights(person, caller.credential));
 }
 
-/** Returns whether a key, or the identity that opened a session, has the staff rights of its person. */
-async function hasStaffRights(personId: number, credential: Credential, transaction?: Transaction): Promise<boolean> {
+/** Returns whether a key, or the identity that opened a session, lacks the staff rights that its person has or may get. */
+async function lacksStaffRights(
+  { id, staff_since: staffSince }: Person,
+  credential: Credential,
+  transaction?: Transaction,
+): Promise<boolean> {
   if (credential.kind === 'key') {
     const key = await ApiKey.query(transaction).findById(credential.hash).select('lacks_staff_rights');
-    return key?.lacks_staff_rights === false;
+    return key?.lacks_staff_rights !== false;
   }
-  if (credential.kind !== 'session') return true;
+  // Local sign-in does not verify addresses, and its people have no identities.
+  if (credential.kind !== 'session' || staffSince === null || isDevSignInAllowed(config)) return false;
   const identity = await Identity.query(transaction)
     .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
     .where('sessions.token_hash', credential.hash)
-    .where('identities.person_id', personId)
+    .where('identities.person_id', id)
     .whereNotNull('identities.staff_since')
     .select('identities.uuid')
     .first();
-  return identity !== undefined;
+  return identity === undefined;
 }
 
 /**
- * Returns whether a key that a caller creates lacks staff rights: the person has them, and the session or the key that
- * creates it has not. Without this a provider that was linked later could read staff metrics by a key.
+ * Returns whether a key that a caller creates lacks staff rights: the session of a person who has them, or the key that
+ * creates it, has not. Without this a provider that was linked later could read staff metrics by a key.
  */
 export async function makesKeysWithoutStaffRights(
   transaction: Transaction,
   caller: Pick<Caller, 'accountId' | 'credential' | 'member'>,
 ): Promise<boolean> {
   const person = await findPersonOfCaller(caller, transaction);
-  if (person === undefined || person.staff_since === null) return false;
-  return !(await hasStaffRights(person.id, caller.credential, transaction));
+  return person !== undefined && lacksStaffRights(person, caller.credential, transaction);
+}
+
+/**
+ * Takes the staff rights from all keys of a locked account that gets another owner: the programs of its team use those that
+ * the new owner made as a member.
+ */
+export async function removeStaffRightsOfKeys(transaction: Transaction, accountId: number): Promise<void> {
+  await ApiKey.query(transaction).where({ account_id: accountId }).patch({ lacks_staff_rights: true });
 }
 
 /**

@@ -6,6 +6,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { AUDIT_ACTIONS, type AuditAction, type StaffRole } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
+import { hasJoined } from './staffAccounts.ts';
 import { assertWithinDailyLimit } from './staffDailyLimit.ts';
 
 /** Author of a staff action, with the reason: a staff account in the console, or the system user of a command. */
@@ -33,8 +34,8 @@ export interface AuditRecord {
 
 /**
  * Writes the audit entry of a staff action, in the transaction of the action: no entry, no action.
- * @throws ServiceError admin_required for an action on the member's own account, or on that of another member, or one
- *   that gives back more than the role may in a day.
+ * @throws ServiceError admin_required for an action on an account that the member of staff is a member of, or on that of
+ *   other staff, or one that gives back more than the role may in a day.
  */
 export async function recordAuditEntry(transaction: Transaction, actor: Actor, record: AuditRecord): Promise<void> {
   const { action, accountId, targetId, before = null, after = null } = record;
@@ -59,7 +60,10 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
   });
 }
 
-/** Only the role `admin` acts on accounts of staff: others would credit themselves, or end the access of an admin. */
+/**
+ * Only the role `admin` acts on accounts of staff, and on accounts that it is a member of: others would credit themselves, or
+ * end the access of an admin.
+ */
 export async function mayActOn(
   transaction: Transaction,
   actor: Pick<StaffActor, 'accountId' | 'role'>,
@@ -67,12 +71,13 @@ export async function mayActOn(
 ): Promise<boolean> {
   if (actor.role === 'admin') return true;
   const { email } = await Account.query(transaction).findById(accountId).select('email').throwIfNotFound();
-  return accountId !== actor.accountId && !isStaffEmail(email);
+  return !isStaffEmail(email) && !(await hasJoined(transaction, actor.accountId, accountId));
 }
 
 /** @throws ServiceError admin_required */
 async function assertMayActOn(transaction: Transaction, actor: StaffActor, accountId: number): Promise<void> {
   if (await mayActOn(transaction, actor, accountId)) return;
-  const detail = 'An action on your own account, or on that of another member of staff, requires the role admin.';
+  const detail =
+    'An action on an account that you are a member of, or on that of another member of staff, requires the role admin.';
   throw new ServiceError('admin_required', detail);
 }

@@ -259,8 +259,8 @@ const START_COUNTING = prepared(
 
 /**
  * Makes the person behind a session a member of the account that the link invites it to, and lets the session act on it.
- * @throws ServiceError as {@link readInvitation}; validation_error if the account has as many members as it may;
- *   invalid_api_key if the session ended meanwhile.
+ * @throws ServiceError as {@link readInvitation} and {@link enterAccount}; validation_error if the account has as many
+ *   members as it may.
  */
 export async function acceptInvitation(caller: Caller, token: string, origin: RequestOrigin): Promise<void> {
   const { invitation: found } = await readInvitation(caller, token);

@@ -14,6 +14,7 @@ import { detachPayoutAccount } from '../affiliates/payoutAccounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
+import { removeStaffRightsOfKeys } from '../accounts/staffRights.ts';
 import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
@@ -213,6 +214,7 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
     await former.$query(transaction).patch({ role: 'admin' });
     await heir.$query(transaction).patch({ role: 'owner' satisfies MemberRole });
     await account.$query(transaction).patch(pickOwnerColumns(person));
+    await removeStaffRightsOfKeys(transaction, accountId);
     await detachPayoutAccount(transaction, accountId);
     await recordHandOver(transaction, former, heir, origin);
     const details = { member: person.email };

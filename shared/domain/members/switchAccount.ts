@@ -1,5 +1,6 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { MemberRole } from '../../spec/roles.ts';
@@ -39,7 +40,7 @@ export async function listJoinedAccounts({ accountId, member }: Caller): Promise
 /**
  * Lets the session of a caller act on another account of its person, as its later sign-ins do. Requests of the session that
  * wait for the former account are rejected.
- * @throws ServiceError not_found unless the person is a member; account_suspended; invalid_api_key if the session ended.
+ * @throws ServiceError not_found unless the person is a member; account_suspended; as {@link enterAccount}.
  */
 export async function switchAccount(caller: Caller, accountUuid: string, origin: RequestOrigin): Promise<void> {
   await Account.transaction(async (transaction) => {
@@ -57,7 +58,8 @@ export async function switchAccount(caller: Caller, accountUuid: string, origin:
 
 /**
  * Lets the session of a caller act as another of its person's members. The account and the person are locked.
- * @throws ServiceError invalid_api_key if the session ended.
+ * @throws ServiceError invalid_api_key if the session ended; insufficient_scope if it is older than the end of all sessions
+ *   of the account.
  */
 export async function enterAccount(
   transaction: Transaction,
@@ -67,10 +69,26 @@ export async function enterAccount(
 ): Promise<void> {
   const { credential } = caller;
   if (credential.kind !== 'session') throw invalidCredentialError(caller);
-  const change = { account_id: accountId, member_number: memberNumber, last_used_at: now() };
-  const switched = await Session.query(transaction).findById(credential.hash).patch(change);
-  if (switched === 0) throw invalidCredentialError(caller);
+  const session = await Session.query(transaction).findById(credential.hash).forNoKeyUpdate();
+  if (session === undefined) throw invalidCredentialError(caller);
+  if (session.account_id !== accountId) await assertNotSignedOut(transaction, session, accountId);
+  await session.$query(transaction).patch({ account_id: accountId, member_number: memberNumber, last_used_at: now() });
   await Person.query(transaction).findById(personId).patch({ current_account_id: accountId });
   if (accountId === caller.accountId) return;
   await recordSecurityEvent(transaction, { accountId, event: 'account_entered', origin: { ...origin, memberNumber } });
+}
+
+/** @throws ServiceError insufficient_scope if all sessions of an account ended after a session was opened. */
+async function assertNotSignedOut(
+  transaction: Transaction,
+  { created_at: openedAt }: Session,
+  accountId: number,
+): Promise<void> {
+  const { signed_out_at: signedOutAt } = await Account.query(transaction)
+    .findById(accountId)
+    .select('signed_out_at')
+    .throwIfNotFound();
+  if (signedOutAt === null || openedAt > signedOutAt) return;
+  const detail = `This session is older than the end of all sessions of that account. Open ${config.BASE_URL}/sign-in?again=yes in the browser, sign in again, and repeat the request.`;
+  throw new ServiceError('insufficient_scope', detail);
 }

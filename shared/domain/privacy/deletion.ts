@@ -2,14 +2,14 @@ import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
-import { sha256 } from '../../lib/secrets.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findRenewingSubscription } from '../billing/stopRenewals.ts';
 import { recordSubscriptionChange } from '../billing/recordSubscriptionChange.ts';
-import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccess } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
@@ -58,15 +58,13 @@ const SCHEDULE_DELETION = prepared(
  * be created or bought, automatic top-ups are off, and a task carries out the rest. Requesting it again
  * changes nothing.
  * @param email address that the owner has typed as a confirmation.
- * @param sessionToken session cookie of the caller.
- * @throws ServiceError validation_error if the address is not that of the account.
+ * @throws ServiceError validation_error if the address is not that of the account; insufficient_scope or invalid_api_key if
+ *   the caller's role or session changed meanwhile.
  */
-export async function requestAccountDeletion(
-  accountId: number,
-  { email, sessionToken, origin }: { email: string; sessionToken: string; origin: RequestOrigin },
-): Promise<void> {
+export async function requestAccountDeletion(caller: Caller, email: string, origin: RequestOrigin): Promise<void> {
+  const { accountId, credential } = caller;
   await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+    const account = await lockAccountOfCaller(transaction, caller);
     if (account.deletion_requested_at !== null) return;
     if (email.trim().toLowerCase() !== account.email) {
       throw new ServiceError('validation_error', `email: type ${account.email} to confirm the deletion.`, {
@@ -75,7 +73,7 @@ export async function requestAccountDeletion(
     }
     const at = now();
     const { sessions, keys, grants } = await revokeAccess(transaction, accountId, {
-      keptSession: sha256(sessionToken),
+      keptSession: credential.kind === 'session' ? credential.hash : null,
     });
     const renewing = await findRenewingSubscription(accountId, transaction);
     await recordSubscriptionChange(transaction, account, () =>
@@ -95,11 +93,13 @@ export async function requestAccountDeletion(
 /**
  * Undoes a deletion: the account can be used again, and a task resumes the renewal of its subscription. Credentials stay
  * revoked and automatic top-ups off. Without a requested deletion it changes nothing.
- * @throws ServiceError validation_error once the erasure has begun.
+ * @throws ServiceError validation_error once the erasure has begun; insufficient_scope or invalid_api_key if the caller's
+ *   role or session changed meanwhile.
  */
-export async function undoAccountDeletion(accountId: number, origin: RequestOrigin): Promise<void> {
+export async function undoAccountDeletion(caller: Caller, origin: RequestOrigin): Promise<void> {
+  const { accountId } = caller;
   await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+    const account = await lockAccountOfCaller(transaction, caller);
     if (account.deletion_requested_at === null) return;
     const deletion = await AccountDeletion.query(transaction).findById(accountId);
     if (deletion?.status !== 'pending') {

@@ -1,10 +1,13 @@
+import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { findOwner } from '../accounts/people.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { lockAccount } from '../credits/ledger.ts';
 import { EXPORT_BATCH_SIZE, type ExportList, type ExportRow } from '../exportList.ts';
 import { EXPORT_LISTS } from '../features.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
@@ -56,24 +59,37 @@ const ACCOUNT_COLUMNS = [
   'email_settings',
 ] as const;
 
+/** An account whose data is read, and its owner when the download began; null once it is erased. */
+interface ExportedAccount {
+  account: Account;
+  ownerId: number | null;
+}
+
+async function readExportedAccount(transaction: Transaction, account: Account): Promise<ExportedAccount> {
+  return { account, ownerId: (await findOwner(account.id, transaction))?.id ?? null };
+}
+
 /**
  * Writes what is stored about the owner of an account as JSON: the account, then one list for each kind of data, then the
- * same for test mode. Rows are read
- * some at a time, so that the size of the account does not matter.
+ * same for test mode. Rows are read some at a time, so that the size of the account does not matter.
  */
-export async function* exportAccount(account: Account): AsyncGenerator<string> {
+async function* exportAccount({ account, ownerId }: ExportedAccount): AsyncGenerator<string> {
   yield `{\n"account": ${JSON.stringify(pickAccountColumns(account.toJSON()))}`;
-  yield* exportLists('live', account.id, '');
+  yield* exportLists('live', { account: account.id, owner: ownerId }, '');
   const testAccountId = await findTestAccountId(account.id);
-  if (testAccountId !== null) yield* exportLists('test', testAccountId, 'test_');
+  if (testAccountId !== null) yield* exportLists('test', { account: testAccountId, owner: null }, 'test_');
   yield '\n}\n';
 }
 
-async function* exportLists(mode: 'live' | 'test', accountId: number, prefix: string): AsyncGenerator<string> {
+async function* exportLists(
+  mode: 'live' | 'test',
+  ids: { account: number; owner: number | null },
+  prefix: string,
+): AsyncGenerator<string> {
   for (const list of EXPORT_LISTS.filter((one) => [mode, 'both'].includes(one.mode ?? 'live'))) {
     yield `,\n"${prefix}${list.name}": [`;
     let count = 0;
-    for await (const rows of readInBatches(list, accountId)) {
+    for await (const rows of readInBatches(list, ids[list.of ?? 'account'])) {
       yield rows.map((row, index) => `${count + index === 0 ? '' : ','}\n${JSON.stringify(row)}`).join('');
       count += rows.length;
     }
@@ -81,9 +97,10 @@ async function* exportLists(mode: 'live' | 'test', accountId: number, prefix: st
   }
 }
 
-async function* readInBatches({ select, present = (row) => row }: ExportList, accountId: number) {
+async function* readInBatches({ select, present = (row) => row }: ExportList, id: number | null) {
+  if (id === null) return;
   for (let after: unknown = null; ; ) {
-    const rows = (await select(accountId, after)) as ExportRow[];
+    const rows = (await select(id, after)) as ExportRow[];
     yield rows.map((row) => present(dropPosition(row)));
     if (rows.length < EXPORT_BATCH_SIZE) return;
     after = rows.at(-1)?.['export_position'];
@@ -103,12 +120,13 @@ const EXPORTS_PER_HOUR = 5;
 
 /**
  * Starts an export by the owner of an account, and records it in the security log.
- * @throws ServiceError rate_limited after some exports within an hour; not_found if the account was just erased.
+ * @throws ServiceError rate_limited after some exports within an hour; insufficient_scope or invalid_api_key if the caller's
+ *   role or session changed meanwhile.
  */
-export async function startAccountExport(accountId: number, origin: RequestOrigin): Promise<AsyncGenerator<string>> {
-  const account = await Account.transaction(async (transaction) => {
-    const locked = await lockAccount(transaction, accountId);
-    if (locked.erased_at !== null) throw new ServiceError('not_found', 'Not found. The account was deleted.');
+export async function startAccountExport(caller: Caller, origin: RequestOrigin): Promise<AsyncGenerator<string>> {
+  const { accountId } = caller;
+  const exported = await Account.transaction(async (transaction) => {
+    const locked = await lockAccountOfCaller(transaction, caller);
     const recent = await SecurityEvent.query(transaction)
       .where({ account_id: accountId, event: 'data_exported' })
       .where('created_at', '>', addMilliseconds(now(), -HOUR_MS))
@@ -124,19 +142,20 @@ export async function startAccountExport(accountId: number, origin: RequestOrigi
       );
     }
     await recordSecurityEvent(transaction, { accountId, event: 'data_exported', origin });
-    return locked;
+    return readExportedAccount(transaction, locked);
   });
-  return exportAccount(account);
+  return exportAccount(exported);
 }
 
 /** Records that staff export the data of an account, and returns it once the record is committed. */
 export async function exportAccountByStaff(account: Account, actor: Actor): Promise<AsyncGenerator<string>> {
-  await Account.transaction((transaction) =>
-    recordAuditEntry(transaction, actor, {
+  const exported = await Account.transaction(async (transaction) => {
+    await recordAuditEntry(transaction, actor, {
       action: 'account.export',
       accountId: account.id,
       targetId: account.uuid,
-    }),
-  );
-  return exportAccount(account);
+    });
+    return readExportedAccount(transaction, account);
+  });
+  return exportAccount(exported);
 }

@@ -1,32 +1,19 @@
 import { now } from '../../lib/clock.ts';
-import { db } from '../../lib/database/pool.ts';
 import { Member } from '../../tables/Member.ts';
 import { Session } from '../../tables/Session.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
-import { type ExportList, qualifyColumns, selectNext } from '../exportList.ts';
+import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { erasePersonWithoutAccount } from './erasePerson.ts';
 import { revokeAccess } from './revokeAccess.ts';
 
-/** Lists a table of the owner of an account, who may be a member of others. */
-function listOfOwner(table: string, columns: readonly string[]): ExportList {
-  return {
-    name: table,
-    select: (accountId, after) =>
-      selectNext(
-        db(table)
-          .select(qualifyColumns(table, columns))
-          .where('person_id', db('members').select('person_id').where({ account_id: accountId, role: 'owner' })),
-        `${table}.uuid`,
-        after,
-      ),
-  };
-}
+/** Sign-in methods and sessions are those of the person, who may be a member of several accounts. */
+const OF_OWNER = { owner: 'person_id', of: 'owner' } as const;
 
 export const SIGN_IN: DomainFeature = {
   exportLists: [
-    listOfOwner('identities', ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at']),
-    listOfOwner('sessions', ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at']),
+    listTable('identities', 'uuid', ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at'], OF_OWNER),
+    listTable('sessions', 'uuid', ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at'], OF_OWNER),
   ],
   erasure: {
     inTransaction: async (transaction, { id: accountId }) => {

@@ -1,5 +1,6 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
@@ -17,6 +18,46 @@ export interface RevokedAccess {
   grants: number;
 }
 
+/** Counts the sessions that act on an account, and those of its members that act on others and may switch to it. */
+const COUNT_SESSIONS = prepared(
+  'count_sessions',
+  `SELECT cast(count(*) AS int) AS sessions
+     FROM accounts a
+     JOIN members m ON m.account_id = a.id AND m.removed_at IS NULL
+     JOIN sessions s ON s.person_id = m.person_id
+    WHERE a.id = :accountId AND s.token_hash IS DISTINCT FROM cast(:keptSession AS bytea)
+      AND (s.account_id = a.id OR a.signed_out_at IS NULL OR s.created_at > a.signed_out_at)`,
+);
+
+async function countSessions(
+  accountId: number,
+  keptSession: Buffer | null = null,
+  transaction?: Transaction,
+): Promise<number> {
+  const rows = await runStatement<{ sessions: number }>(COUNT_SESSIONS, { accountId, keptSession }, transaction);
+  return rows[0]?.sessions ?? 0;
+}
+
+/**
+ * Ends all sessions of an account whose row the transaction has locked: those that act on it, and the right to switch to it
+ * of those that act on another account.
+ * @param keptSession hash of a session cookie that stays valid.
+ * @returns the number of both.
+ */
+export async function endSessions(
+  transaction: Transaction,
+  accountId: number,
+  keptSession: Buffer | null = null,
+): Promise<number> {
+  const sessions = await countSessions(accountId, keptSession, transaction);
+  await Session.query(transaction)
+    .delete()
+    .where({ account_id: accountId })
+    .modify((others) => void (keptSession !== null && others.whereNot('token_hash', keptSession)));
+  await Account.query(transaction).findById(accountId).patch({ signed_out_at: now() });
+  return sessions;
+}
+
 /**
  * Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked.
  * @param keptSession hash of a session cookie that stays valid.
@@ -27,10 +68,7 @@ export async function revokeAccess(
   accountId: number,
   { keptSession = null, since = new Date(0) }: { keptSession?: Buffer | null; since?: Date } = {},
 ): Promise<RevokedAccess> {
-  const sessions = await Session.query(transaction)
-    .delete()
-    .where({ account_id: accountId })
-    .modify((others) => void (keptSession !== null && others.whereNot('token_hash', keptSession)));
+  const sessions = await endSessions(transaction, accountId, keptSession);
   return { sessions, ...(await revokeCredentials(transaction, accountId, { since })) };
 }
 
@@ -107,7 +145,7 @@ export async function revokePersonAccess(
 /** Counts what `revokeAccessAndWebhooks` would end. */
 export async function countActiveAccess(accountId: number): Promise<RevokedAccessAndWebhooks> {
   const [sessions, keys, grants, accounts] = await Promise.all([
-    Session.query().where({ account_id: accountId }).resultSize(),
+    countSessions(accountId),
     ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
     OAuthGrant.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
     Account.query().where({ id: accountId }).orWhere({ live_account_id: accountId }).select('webhook_count'),

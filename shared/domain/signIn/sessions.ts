@@ -54,12 +54,13 @@ async function openSession(
   identityUuid: string | null,
 ): Promise<{ token: string; account: Account } | null> {
   const token = randomHex(32);
-  const createdAt = now();
   return Session.transaction(async (transaction) => {
     const { account_id: accountId, number } = await chooseMembership(transaction, personId);
     // Locked, so that no session and no event is added to an account that is being suspended or erased.
     const account = await lockAccount(transaction, accountId);
     if (account.suspended_at !== null) throw accountSuspendedError();
+    // Later than `signed_out_at` of the account.
+    const createdAt = now();
     const member = await Member.query(transaction).findById([accountId, number]).throwIfNotFound();
     if (account.erased_at !== null || member.removed_at !== null) return null;
     const isNew = isEmailEnabled() && (await isUnknownBrowser(transaction, member, origin));

@@ -3,8 +3,12 @@ import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
-import { Session } from '../../tables/Session.ts';
-import { type RevokedAccess, type RevokedAccessAndWebhooks, revokeAccessAndWebhooks } from '../signIn/revokeAccess.ts';
+import {
+  endSessions,
+  type RevokedAccess,
+  type RevokedAccessAndWebhooks,
+  revokeAccessAndWebhooks,
+} from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
@@ -16,7 +20,7 @@ import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 export async function signOutAccount(accountId: number, actor: Actor): Promise<number> {
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
-    const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+    const sessions = await endSessions(transaction, accountId);
     if (sessions === 0) return 0;
     await recordRevocation(transaction, accountId, { sessions, keys: 0, grants: 0 });
     await recordAuditEntry(transaction, actor, {

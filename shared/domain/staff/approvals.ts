@@ -15,7 +15,7 @@ import {
 } from '../adjustments/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordAuditEntry, type StaffActor } from '../audit/recordAuditEntry.ts';
-import { listAccountsWithSameOwner } from '../audit/staffAccounts.ts';
+import { hasJoined, listAccountsWithSameOwner } from '../audit/staffAccounts.ts';
 
 /**
  * Stores an adjustment until another member decides. The request name is a UUID.
@@ -134,11 +134,12 @@ async function assertMayDecide(
 ): Promise<void> {
   const closed = describeClosedApproval(approval);
   if (closed !== undefined) throw new ServiceError('validation_error', closed);
-  const own = await listAccountsWithSameOwner(transaction, accountId);
-  if (own.includes(approval.requested_by))
+  if ((await listAccountsWithSameOwner(transaction, accountId)).includes(approval.requested_by))
     throw new ServiceError('admin_required', 'You requested the adjustment, so another member of staff must decide.');
-  if (own.includes(approval.account_id))
-    throw new ServiceError('admin_required', 'The account is your own, so another member of staff must decide.');
+  if (await hasJoined(transaction, accountId, approval.account_id)) {
+    const detail = 'The account is your own, or you are a member of it, so another member of staff must decide.';
+    throw new ServiceError('admin_required', detail);
+  }
 }
 
 async function postApproved(transaction: Transaction, approval: StaffApproval, decider: StaffActor): Promise<void> {

@@ -3,10 +3,10 @@ import { logger } from '../../lib/logger.ts';
 import { getStaffRole } from '../../lib/staffEmails.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
-import { Session } from '../../tables/Session.ts';
 import { postponeErasure } from '../privacy/deletion.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { endSessions } from '../signIn/revokeAccess.ts';
 import { recordRevocation } from './accessActions.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 
@@ -33,7 +33,7 @@ export async function suspendAccount(accountId: number, actor: Actor): Promise<S
         'A staff account cannot be suspended. Remove its address from STAFF_EMAILS first.',
       );
     if (account.suspended_at !== null) return { account, isChanged: false };
-    const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+    const sessions = await endSessions(transaction, accountId);
     if (sessions > 0) await recordRevocation(transaction, accountId, { sessions, keys: 0, grants: 0 });
     const suspended = await account.$query(transaction).patchAndFetch({ suspended_at: now() });
     await patchTestAccount(transaction, accountId, { suspended_at: suspended.suspended_at });
@@ -56,7 +56,7 @@ export async function reinstateAccount(accountId: number, actor: Actor): Promise
     const account = await lockAccount(transaction, accountId);
     if (account.suspended_at === null) return { account, isChanged: false };
     // A sign-in that overlapped the suspension may have left one.
-    await Session.query(transaction).delete().where({ account_id: accountId });
+    await endSessions(transaction, accountId);
     await postponeErasure(transaction, accountId);
     const reinstated = await account.$query(transaction).patchAndFetch({ suspended_at: null });
     await patchTestAccount(transaction, accountId, { suspended_at: null });

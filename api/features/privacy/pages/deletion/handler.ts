@@ -17,16 +17,12 @@ export async function showDeletionPage(ctx: Context): Promise<void> {
 
 /** Requests the deletion of the account. */
 export const requestDeletion = withDeletionErrors(async (ctx) => {
-  await requestAccountDeletion(requireCaller(ctx).accountId, {
-    email: getForm(ctx).get('email') ?? '',
-    sessionToken: ctx.state.sessionToken as string,
-    origin: getRequestOrigin(ctx),
-  });
+  await requestAccountDeletion(requireCaller(ctx), getForm(ctx).get('email') ?? '', getRequestOrigin(ctx));
   seeOther(ctx, `${DELETION_PATH}?done=requested`);
 });
 
 /** Undoes the deletion of the account. */
 export const undoDeletion = withDeletionErrors(async (ctx) => {
-  await undoAccountDeletion(requireCaller(ctx).accountId, getRequestOrigin(ctx));
+  await undoAccountDeletion(requireCaller(ctx), getRequestOrigin(ctx));
   seeOther(ctx, `${SETTINGS_PATH}?done=deletion-undone`);
 });

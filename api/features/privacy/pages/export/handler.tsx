@@ -43,7 +43,7 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
 
 /** Sends all data of the account as a JSON file, in batches, so that its size does not matter. */
 export const downloadExport = showErrorsOn(renderExportPage)(async (ctx) => {
-  const text = await startAccountExport(requireCaller(ctx).accountId, getRequestOrigin(ctx));
+  const text = await startAccountExport(requireCaller(ctx), getRequestOrigin(ctx));
   ctx.type = 'application/json; charset=utf-8';
   ctx.set('content-disposition', `attachment; filename="${getBrand().slug}-account.json"`);
   ctx.set('cache-control', 'no-store');

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
+import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
+import { startAccountExport } from '../../shared/domain/privacy/export.ts';
+import { getPageWithForm } from '../harness/accountForms.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { createBrowserFor, findForm, type HttpPage } from '../harness/httpBrowser.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
+import { addMember, findListed } from '../harness/members.ts';
+import { getAccountId } from '../harness/outbox.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const EXPORT = '/account/export/';
+const DELETE = '/account/delete/';
+const UNDO = '/account/delete/undo/';
+
+/** Makes the second member the owner, as a hand-over does. */
+const HAND_OVER = [
+  `UPDATE members SET role = 'admin' WHERE account_id = $1 AND number = 1`,
+  `UPDATE members SET role = 'owner' WHERE account_id = $1 AND number = 2`,
+  `UPDATE accounts a SET email = p.email, first_name = p.first_name, language = p.language, use_case = p.use_case,
+          social_provider = p.social_provider
+     FROM members m JOIN people p ON p.id = m.person_id WHERE a.id = $1 AND m.account_id = a.id AND m.number = 2`,
+];
+
+describe('a hand-over of an account', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  const readDeletion = async (id: number) =>
+    (await service.sql('SELECT deletion_requested_at FROM accounts WHERE id = $1', [id]))[0].deletion_requested_at;
+
+  /** Submits a form of the owner, and hands the account over before it gets the lock. */
+  async function submitMeanwhile(id: number, owner: TestCustomer, action: string, fields = {}): Promise<HttpPage> {
+    const visitor = createBrowserFor(owner);
+    const { text } = await visitor.request(service.baseUrl + getPageWithForm(action));
+    const form = { ...findForm(text, action).fields, ...fields };
+    let submitted: Promise<HttpPage> | undefined;
+    await whileAccountIsLocked(service, id, async (holder) => {
+      submitted = visitor.submitForm(service.baseUrl + action, form);
+      await waitForLockWaits(service);
+      for (const statement of HAND_OVER) await holder.query(statement, [id]);
+    });
+    return submitted as Promise<HttpPage>;
+  }
+
+  it('leaves the former owner no download that waited for it', async () => {
+    const owner = await service.createCustomer(null);
+    const heir = await addMember(owner, 'admin');
+    const id = await getAccountId(service, owner);
+    const { status, text } = await submitMeanwhile(id, owner, EXPORT);
+    expect([status, text.includes('role of the member was changed')]).to.deep.equal([403, true]);
+    expect(text).not.to.include(heir.email);
+    expect(
+      await service.sql(`SELECT 1 FROM security_events WHERE account_id = $1 AND event = 'data_exported'`, [id]),
+    ).to.deep.equal([]);
+  });
+
+  it('is not followed by a deletion that the former owner requested before, or by the undo of one', async () => {
+    const owner = await service.createCustomer(null);
+    const heir = await addMember(owner, 'admin');
+    const id = await getAccountId(service, owner);
+    const requested = await submitMeanwhile(id, owner, DELETE, { email: heir.email });
+    expect([requested.status, await readDeletion(id)]).to.deep.equal([403, null]);
+
+    const other = await service.createCustomer(null);
+    await addMember(other, 'admin');
+    const otherId = await getAccountId(service, other);
+    const visitor = createBrowserFor(other);
+    const { fields } = findForm((await visitor.request(service.baseUrl + DELETE)).text, DELETE);
+    const deleted = await visitor.submitForm(service.baseUrl + DELETE, { ...fields, email: other.email });
+    expect(deleted.status).to.equal(303);
+    expect((await submitMeanwhile(otherId, other, UNDO)).status).to.equal(403);
+    expect(await readDeletion(otherId)).to.not.equal(null);
+  });
+
+  it('during a download leaves it with the sessions of the person who began it', async () => {
+    const owner = await service.createCustomer(null);
+    const heir = await addMember(owner, 'admin');
+    const download = await startAccountExport(buildServiceCaller(await getAccountId(service, owner)), SERVICE_ORIGIN);
+    const { uuid } = await findListed(owner, heir);
+    expect((await owner.requestWithSession('POST', `/api/members/${uuid}/hand-over/`)).status).to.equal(204);
+    let text = '';
+    for await (const part of download) text += part;
+    const sessions = await service.sql(
+      'SELECT s.uuid FROM sessions s JOIN people p ON p.id = s.person_id WHERE p.email = $1',
+      [owner.email],
+    );
+    expect(JSON.parse(text).sessions.map((session: { uuid: string }) => session.uuid)).to.deep.equal(
+      sessions.map((session) => session.uuid),
+    );
+  });
+});
