@@ -184,6 +184,32 @@ describe('the retries of the client', () => {
     expect(Date.now() - startedAt).to.be.below(5_000);
   });
 
+  it('send a file again after a lost connection, and the key to no other address than the service', async () => {
+    const sent: [string, string, boolean][] = [];
+    let failures = 2;
+    const client = new Genmeter({
+      key: 'svc_test',
+      baseUrl: 'https://example.com',
+      fetch: async (url, init) => {
+        const { method = '' } = init ?? {};
+        sent.push([method, url as string, new Headers(init?.headers).has('authorization')]);
+        if (method !== 'PUT')
+          return Response.json({ uuid: 'one', upload_url: 'https://files.example/one', headers: {} });
+        failures -= 1;
+        if (failures >= 0) throw new TypeError('fetch failed');
+        return new Response(null, { status: 204 });
+      },
+    });
+    expect((await client.uploads.upload(new Uint8Array(3), 'image/png')).uuid).to.equal('one');
+    expect(sent).to.deep.equal([
+      ['POST', 'https://example.com/api/uploads/create/', true],
+      ['PUT', 'https://files.example/one', false],
+      ['PUT', 'https://files.example/one', false],
+      ['PUT', 'https://files.example/one', false],
+      ['GET', 'https://example.com/api/uploads/one/', true],
+    ]);
+  });
+
   it('do not make a wait read more often than every two seconds if the service does not hold its response back', async () => {
     service.replies = [json(200, { status: 'queued' }), json(200, { status: 'succeeded' })];
     const startedAt = Date.now();
