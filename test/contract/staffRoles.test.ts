@@ -6,7 +6,8 @@ import { ALL_ROUTES } from '../harness/routes.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
-const STAFF_ROUTES = ALL_ROUTES.filter(({ path, served }) => path.startsWith('/admin/') && served.surface !== 'rest');
+const STAFF_ROUTES = ALL_ROUTES.filter(({ path }) => /^\/(?:api\/)?admin\//.test(path));
+const STAFF_PAGES = STAFF_ROUTES.filter(({ served }) => served.surface !== 'rest');
 
 describe('staff roles', () => {
   const console = new StaffConsole();
@@ -23,7 +24,7 @@ describe('staff roles', () => {
   });
 
   for (const role of STAFF_ROLES) {
-    for (const { name, method, path, served } of STAFF_ROUTES) {
+    for (const { name, method, path, served } of STAFF_PAGES) {
       const isAllowed = hasPermission(role, served.permission as StaffPermission);
       it(`${name} ${isAllowed ? 'admits' : 'rejects'} the role ${role}`, async () => {
         const address = `${service.baseUrl}${path.replace(':uuid', randomUUID()).replace(/\*$/, '')}`;
