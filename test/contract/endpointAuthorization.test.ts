@@ -122,11 +122,17 @@ describe('endpoint authorization', () => {
   describe('/mcp', () => {
     for (const row of filterRoutes('token/key')) {
       it(`${row.name}: returns 401 without a credential, with a revoked or expired one, and with a session`, async () => {
-        const session = { cookie: owner.cookie, origin: service.baseUrl };
-        for (const [what, headers] of Object.entries({ nothing: {}, ...over, 'a session': session })) {
+        const others = {
+          nothing: {},
+          'an unknown key': { authorization: `Bearer svc_${'0'.repeat(40)}` },
+          'a session': { cookie: owner.cookie, origin: service.baseUrl },
+        };
+        const metadata = `${service.baseUrl}/.well-known/oauth-protected-resource`;
+        for (const [what, headers] of Object.entries({ ...others, ...over })) {
           const answer = await ask(row, { accept: 'application/json, text/event-stream', ...headers });
           expect([answer.status, answer.body?.error], what).to.deep.equal([401, 'invalid_api_key']);
-          expect(answer.headers.get('www-authenticate'), what).to.match(/^Bearer resource_metadata="/);
+          const [challenge] = answer.headers.get('www-authenticate')?.split(', ') ?? [];
+          expect(challenge, what).to.equal(`Bearer resource_metadata="${metadata}"`);
         }
       });
     }
