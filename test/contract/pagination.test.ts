@@ -6,7 +6,7 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { deleteGenerationsByNumber, seedImages, addTopupCredits } from '../harness/seeds.ts';
 
 const PAGE_SIZE = 20;
-const LISTS = ['/api/generations/', '/api/keys/', '/api/ledger/', '/api/models/'];
+const LISTS = ['/api/generations/', '/api/keys/', '/api/ledger/', '/api/models/', '/api/billing/invoices/'];
 /** Fills three of the blocks in which deletions are counted, and half of another. */
 const ITEMS = 3.5 * BLOCK;
 
