@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -157,17 +157,6 @@ describe('API keys', () => {
     ]);
   });
 
-  it('revoking a key of another account, an unknown key or an invalid uuid returns the same 404 not_found', async () => {
-    const [customer, other] = await Promise.all([service.createCustomer(null), service.createCustomer(null)]);
-    const [{ uuid }] = await listKeys(other);
-    const foreign = await customer.request('POST', `/api/keys/${uuid}/revoke/`);
-    const missing = await customer.request('POST', `/api/keys/${randomUUID()}/revoke/`);
-    expectError(foreign, 'not_found');
-    expect(foreign.body).to.deep.equal(missing.body);
-    expectError(await customer.request('POST', '/api/keys/5/revoke/'), 'not_found');
-    expect((await other.request('GET', '/api/keys/')).status).to.equal(200);
-  });
-
   it('revoked keys stop working immediately on every process, even right after they were used', async () => {
     const customer = await service.createCustomer('pro');
     for (let round = 0; round < 5; round += 1) {
@@ -220,20 +209,5 @@ describe('API keys', () => {
     await customer.on(third.baseUrl).request('GET', '/api/keys/');
     await eventually('its use is noted', async () => (await lastUse(uuid))?.getTime() !== earlier?.getTime());
     expect(Date.now() - ((await lastUse(uuid))?.getTime() ?? 0)).to.be.below(10_000);
-  });
-
-  it('pages after the last one are empty', async () => {
-    const customer = await service.createCustomer(null);
-    const { body } = await customer.request('GET', '/api/keys/?page=3');
-    expect(body).to.deep.equal({
-      pagination: {
-        next: null,
-        previous: `${customer.baseUrl}/api/keys/?page=1`,
-        current_page: 3,
-        total_pages: 1,
-        total_items: 1,
-      },
-      data: [],
-    });
   });
 });

@@ -173,19 +173,6 @@ describe('the spending limit of an application', () => {
       await customer.createImage();
     });
 
-    it('is shared by the grants of an application, and not by other applications', async () => {
-      const [client, other] = [await registerClient(service.baseUrl), await registerClient(service.baseUrl)];
-      const first = await connect(client, { limit_credits: '16', limit_period: 'day' });
-      const second = await connect(client);
-      const unrelated = await connect(other, { limit_credits: '8', limit_period: 'day' });
-      await createImage(first);
-      await createImage(second);
-      for (const assistant of [first, second])
-        expect((await createImage(assistant)).structuredContent.error).to.equal('spending_limit_reached');
-      expect((await createImage(unrelated)).isError).to.not.equal(true);
-      expect((await readLimits()).map(({ used }) => used)).to.deep.equal([16, 8]);
-    });
-
     it('keeps the credits of its window when the application is disconnected and connected again', async () => {
       const client = await registerClient(service.baseUrl);
       await createImage(await connect(client, { limit_credits: '10', limit_period: 'day' }));

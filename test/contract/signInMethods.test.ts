@@ -144,17 +144,6 @@ describe('sign-in methods of an account', () => {
     expect(last.text).to.include('only sign-in method');
   });
 
-  it('of another account cannot be viewed or removed: 404, as if they did not exist', async () => {
-    const visitor = await signIn('google', createPerson());
-    await link(visitor, 'github', createPerson());
-    const [path = ''] = await removalPaths(visitor);
-    const otherBrowser = await signIn('google', createPerson());
-    expect((await otherBrowser.request(service.baseUrl + path)).status).to.equal(404);
-    const { fields } = findForm((await settingsPage(otherBrowser)).text, '/account/sign-out/');
-    expect((await otherBrowser.submitForm(service.baseUrl + path, fields)).status).to.equal(404);
-    expect((await removalPaths(visitor)).length).to.equal(2);
-  });
-
   it('are audited with the network and the UUID of the account, without secrets', async () => {
     const visitor = await signIn('google', createPerson());
     const { uuid } = await me(visitor);

@@ -1,19 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { hasPermission, STAFF_ROLES, type StaffPermission } from '../../shared/spec/staff.ts';
+import { hasPermission, STAFF_ROLES, type StaffPermission, type StaffRole } from '../../shared/spec/staff.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { ALL_ROUTES } from '../harness/routes.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
-const STAFF_ROUTES = ALL_ROUTES.filter(({ path, served }) => path.startsWith('/admin/') && served.surface !== 'rest');
+const STAFF_ROUTES = ALL_ROUTES.filter(({ path }) => /^\/(?:api\/)?admin\//.test(path));
+const STAFF_PAGES = STAFF_ROUTES.filter(({ served }) => served.surface !== 'rest');
 
 describe('staff roles', () => {
   const console = new StaffConsole();
+  /** CSRF tokens of the sessions. */
+  const tokens = new Map<StaffRole, string>();
   let service: TestService;
   before(async () => {
     service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
+    for (const role of STAFF_ROLES) {
+      const { text } = await console.visit('/admin/', role);
+      tokens.set(role, /name="csrf_token" value="([^"]+)"/.exec(text)?.[1] ?? '');
+    }
   });
   after(() => service.stop());
 
@@ -23,15 +30,14 @@ describe('staff roles', () => {
   });
 
   for (const role of STAFF_ROLES) {
-    for (const { name, method, path, served } of STAFF_ROUTES) {
+    for (const { name, method, path, served } of STAFF_PAGES) {
       const isAllowed = hasPermission(role, served.permission as StaffPermission);
       it(`${name} ${isAllowed ? 'admits' : 'rejects'} the role ${role}`, async () => {
         const address = `${service.baseUrl}${path.replace(':uuid', randomUUID()).replace(/\*$/, '')}`;
         const visitor = createBrowserFor(console.member(role));
-        const token = /name="csrf_token" value="([^"]+)"/.exec((await console.visit('/admin/', role)).text)?.[1] ?? '';
         const { status, text, headers } =
           method === 'POST'
-            ? await visitor.submitForm(address, { csrf_token: token })
+            ? await visitor.submitForm(address, { csrf_token: tokens.get(role) ?? '' })
             : await visitor.request(address, { headers: { accept: 'text/html' } });
         expect(status === 403).to.equal(!isAllowed);
         if (isAllowed) return;

@@ -135,17 +135,4 @@ describe('usage, ledger and library pages', () => {
     const repeated = await visitor.request(at(action));
     expect([repeated.status, repeated.text.includes('Not found.')]).to.deep.equal([404, true]);
   });
-
-  it('belong to one account: another one sees and deletes nothing of it', async () => {
-    const owner = await createVisitor(service, 'pro');
-    const { uuid } = await owner.customer.createImage();
-    const { visitor } = await createVisitor(service, 'pro');
-    const action = `/account/library/${uuid}/delete/`;
-    expect((await visitor.request(at(action))).status).to.equal(404);
-    const token = await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { first_name: 'Eve' });
-    expect(token.status).to.equal(303);
-    const { text } = await visitor.request(at('/account/library/'));
-    expect(text).to.not.include(uuid);
-    expect((await owner.visitor.request(at(action))).status).to.equal(200);
-  });
 });

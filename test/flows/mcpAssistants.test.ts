@@ -3,10 +3,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { runProgram } from '../../dev/local/environment/program.ts';
-import type { TestCustomer } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { ExecutableDocument } from '../harness/executableDocument.ts';
-import { CLIENT_NAMES, connectMcpClient, type McpTestClient, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { connectMcpClient, describeWithClients, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
 import { seedImages } from '../harness/seeds.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
@@ -21,7 +20,7 @@ function listProperties(schema: any, path = ''): [string, any][] {
   ]);
 }
 
-function completeUuid({ client }: McpTestClient, value: string, uri = 'generation://{uuid}'): Promise<any> {
+function completeUuid(client: any, value: string, uri = 'generation://{uuid}'): Promise<any> {
   return client.complete({ ref: { type: 'ref/resource', uri }, argument: { name: 'uuid', value } });
 }
 
@@ -35,149 +34,142 @@ describe('MCP for assistants', () => {
   });
   after(() => service.stop());
 
-  for (const name of CLIENT_NAMES) {
-    describe(`called by the official client (${name})`, () => {
-      let customer: TestCustomer;
-      let assistant: McpTestClient;
-      before(async () => {
-        customer = await service.createCustomer('studio');
-        assistant = await connectMcpClient(customer, name);
-        // The client validates every result against the schemas of this list.
-        await assistant.client.listTools();
-      });
-      after(() => assistant.close());
-      const use = (tool: string, args: object = {}, options?: object) =>
-        name === 'sdk 1'
-          ? assistant.client.callTool({ name: tool, arguments: args }, undefined, options)
-          : assistant.client.callTool({ name: tool, arguments: args }, options);
+  describeWithClients({ getService: () => service, plan: 'studio' }, (connected) => {
+    const { use } = connected;
 
-      it('tools/list describes every argument, and whether the price depends on it', async () => {
-        const { tools } = await assistant.client.listTools();
-        const described = tools.flatMap((tool: any) => listProperties(tool.inputSchema, `${tool.name}.`));
-        expect(described.length).to.be.at.least(15);
-        for (const [path, { description }] of described) expect(description, path).to.match(/^[A-Zt].{15,}/);
-        const { duration, audio, aspect_ratio: ratio } = tools[1].inputSchema.properties;
-        expect(duration.description).to.match(/The price depends on it\.$/);
-        expect(audio.description).to.match(/The price does not depend on it\.$/);
-        expect(ratio.description).to.match(/16:9 is landscape, 9:16 is portrait\./);
-      });
-
-      it('an unknown argument is answered with the known ones', async () => {
-        const image = await use('generate_image', { ...IMAGE, seed: 1 });
-        expect(image.structuredContent).to.deep.equal({
-          error: 'validation_error',
-          detail: 'seed is not a known field.',
-        });
-        expect(image.content[0].text).to.equal(
-          'validation_error: seed is not a known field. Known arguments: prompt, resolution, aspect_ratio, wait_seconds, dry_run.',
-        );
-        const usage = await use('get_usage', { days: 7 });
-        expect(usage.content[0].text).to.match(/days is not a known field\. Known arguments: none\.$/);
-      });
-
-      it('generate_image with wait_seconds returns the finished image', async () => {
-        const before = await customer.balance();
-        const { structuredContent, content } = await use('generate_image', { ...IMAGE, wait_seconds: 30 });
-        const { next, ...generation } = structuredContent;
-        expect(generation).to.deep.equal((await customer.readGeneration(generation.uuid)).body);
-        expect([generation.status, next]).to.deep.equal(['succeeded', 'Show or link output_url to the user.']);
-        expect(content[0].text)
-          .to.include(generation.uuid)
-          .and.match(/8 credits/)
-          .and.match(/output_url|http/);
-        expect(content).to.have.length(1);
-        expect(await customer.balance()).to.equal(before - 8);
-      });
-
-      it('generate_video with wait_seconds reports a failure and its refund', async () => {
-        service.upstream.outcome = 'fail';
-        const before = await customer.balance();
-        const video = { prompt: 'waves', duration: 5, resolution: '720p', wait_seconds: 30 };
-        const { isError, structuredContent, content } = await use('generate_video', video);
-        expect([isError ?? false, structuredContent.status]).to.deep.equal([false, 'failed']);
-        expect(content[0].text).to.match(/35 credits were refunded/);
-        expect(await customer.balance()).to.equal(before);
-      });
-
-      it('generate_image returns the queued generation when the wait is over, after reports of its progress', async () => {
-        service.upstream.outcome = 'wait';
-        const prompt = `slow ${randomUUID()}`;
-        const reports: any[] = [];
-        const onprogress = (report: any) => reports.push(report);
-        const { structuredContent, content } = await use(
-          'generate_image',
-          { ...IMAGE, prompt, wait_seconds: 1 },
-          { onprogress },
-        );
-        expect(structuredContent.status).to.equal('queued');
-        expect(structuredContent.next).to.match(/get_generation/);
-        expect(content[0].text).to.match(/is queued.*8 credits were charged/);
-        expect(reports[0]).to.deep.include({ progress: 0, total: 1 });
-        await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
-        service.upstream.end(prompt, 'succeeded');
-        await customer.waitForEnd(structuredContent.uuid);
-      });
-
-      it('wait_seconds has the same limits in all tools', async () => {
-        for (const seconds of [-1, 46, 1.5, '5']) {
-          const { isError, structuredContent } = await use('generate_image', { ...IMAGE, wait_seconds: seconds });
-          expect([isError, structuredContent.error]).to.deep.equal([true, 'validation_error']);
-          expect(structuredContent.detail).to.match(/^wait_seconds must be/);
-        }
-        const estimate = await use('generate_image', { ...IMAGE, wait_seconds: 45, dry_run: true });
-        expect(estimate.structuredContent.credits).to.equal(8);
-      });
-
-      it('get_generation with include_thumbnail adds the thumbnail as an image', async () => {
-        const created = await use('generate_image', { ...IMAGE, wait_seconds: 30 });
-        const { uuid, thumbnail_url: url } = created.structuredContent;
-        const shown = await use('get_generation', { uuid, include_thumbnail: true });
-        const [, image, ...others] = shown.content;
-        const stored = Buffer.from(await (await fetch(url)).arrayBuffer());
-        expect([image.type, image.mimeType]).to.deep.equal(['image', 'image/webp']);
-        expect(Buffer.from(image.data, 'base64').equals(stored)).to.equal(true);
-        expect(others).to.deep.equal([]);
-        const plain = await use('get_generation', { uuid });
-        expect(plain.content.map(({ type }: any) => type)).to.deep.equal(['text']);
-        expect(shown.structuredContent).to.deep.equal(plain.structuredContent);
-
-        await rm(join(service.env['MEDIA_DIR'] as string, new URL(url).pathname.replace('/media/', '')));
-        const missing = await use('get_generation', { uuid, include_thumbnail: true });
-        expect(missing.content[0].text).to.match(/^Its thumbnail cannot be shown now\. The image .* succeeded/);
-        expect(missing.content).to.have.length(1);
-      });
-
-      it('list_library names the last page when a page does not exist, and the credits of each generation', async () => {
-        await use('generate_image', { ...IMAGE, wait_seconds: 30 });
-        const past = await use('list_library', { page: 99 });
-        expect(past.content[0].text).to.match(/^There is no page 99: the last one is 1\. \d+ generations? in total\.$/);
-        const first = await use('list_library', { kind: 'image', status: 'succeeded' });
-        expect(first.content[0].text).to.match(/^Page 1 of 1;/);
-        expect(first.content[0].text).to.match(/succeeded, 8 credits, \d{4}-/);
-      });
-
-      it('completion/complete returns the generations of the account whose uuid starts with the value', async () => {
-        const [{ uuid: older }, { uuid: newer }] = [await customer.createImage(), await customer.createImage()];
-        const other = await service.createCustomer('pro');
-        const { uuid: theirs } = await other.createImage();
-        const all = (await completeUuid(assistant, '')).completion;
-        expect(all.values.slice(0, 2)).to.deep.equal([newer, older]);
-        expect(all.values).not.to.include(theirs);
-        expect(all.hasMore).to.equal(false);
-        expect((await completeUuid(assistant, older.slice(0, 30).toUpperCase())).completion.values).to.deep.equal([
-          older,
-        ]);
-        for (const value of [theirs, 'x', '%', '_'.repeat(36)])
-          expect((await completeUuid(assistant, value)).completion.values, value).to.deep.equal([]);
-        const error = await completeUuid(assistant, '', 'generation://{id}').then(
-          () => undefined,
-          (thrown: any) => thrown,
-        );
-        expect(error?.code).to.equal(-32_602);
-        await Promise.all([customer.waitForEnd(newer), customer.waitForEnd(older), other.waitForEnd(theirs)]);
-      });
+    it('tools/list describes every argument, and whether the price depends on it', async () => {
+      const { tools } = await connected.client.listTools();
+      const described = tools.flatMap((tool: any) => listProperties(tool.inputSchema, `${tool.name}.`));
+      expect(described.length).to.be.at.least(15);
+      for (const [path, { description }] of described) expect(description, path).to.match(/^[A-Zt].{15,}/);
+      const { duration, audio, aspect_ratio: ratio } = tools[1].inputSchema.properties;
+      expect(duration.description).to.match(/The price depends on it\.$/);
+      expect(audio.description).to.match(/The price does not depend on it\.$/);
+      expect(ratio.description).to.match(/16:9 is landscape, 9:16 is portrait\./);
     });
-  }
+
+    it('an unknown argument is answered with the known ones', async () => {
+      const image = await use('generate_image', { ...IMAGE, seed: 1 });
+      expect(image.structuredContent).to.deep.equal({
+        error: 'validation_error',
+        detail: 'seed is not a known field.',
+      });
+      expect(image.content[0].text).to.equal(
+        'validation_error: seed is not a known field. Known arguments: prompt, resolution, aspect_ratio, wait_seconds, dry_run.',
+      );
+      const usage = await use('get_usage', { days: 7 });
+      expect(usage.content[0].text).to.match(/days is not a known field\. Known arguments: none\.$/);
+    });
+
+    it('generate_image with wait_seconds returns the finished image', async () => {
+      const before = await connected.customer.balance();
+      const { structuredContent, content } = await use('generate_image', { ...IMAGE, wait_seconds: 30 });
+      const { next, ...generation } = structuredContent;
+      expect(generation).to.deep.equal((await connected.customer.readGeneration(generation.uuid)).body);
+      expect([generation.status, next]).to.deep.equal(['succeeded', 'Show or link output_url to the user.']);
+      expect(content[0].text)
+        .to.include(generation.uuid)
+        .and.match(/8 credits/)
+        .and.match(/output_url|http/);
+      expect(content).to.have.length(1);
+      expect(await connected.customer.balance()).to.equal(before - 8);
+    });
+
+    it('generate_video with wait_seconds reports a failure and its refund', async () => {
+      service.upstream.outcome = 'fail';
+      const before = await connected.customer.balance();
+      const video = { prompt: 'waves', duration: 5, resolution: '720p', wait_seconds: 30 };
+      const { isError, structuredContent, content } = await use('generate_video', video);
+      expect([isError ?? false, structuredContent.status]).to.deep.equal([false, 'failed']);
+      expect(content[0].text).to.match(/35 credits were refunded/);
+      expect(await connected.customer.balance()).to.equal(before);
+    });
+
+    it('generate_image returns the queued generation when the wait is over, after reports of its progress', async () => {
+      service.upstream.outcome = 'wait';
+      const prompt = `slow ${randomUUID()}`;
+      const reports: any[] = [];
+      const onprogress = (report: any) => reports.push(report);
+      const { structuredContent, content } = await use(
+        'generate_image',
+        { ...IMAGE, prompt, wait_seconds: 1 },
+        { onprogress },
+      );
+      expect(structuredContent.status).to.equal('queued');
+      expect(structuredContent.next).to.match(/get_generation/);
+      expect(content[0].text).to.match(/is queued.*8 credits were charged/);
+      expect(reports[0]).to.deep.include({ progress: 0, total: 1 });
+      await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+      service.upstream.end(prompt, 'succeeded');
+      await connected.customer.waitForEnd(structuredContent.uuid);
+    });
+
+    it('wait_seconds has the same limits in all tools', async () => {
+      for (const seconds of [-1, 46, 1.5, '5']) {
+        const { isError, structuredContent } = await use('generate_image', { ...IMAGE, wait_seconds: seconds });
+        expect([isError, structuredContent.error]).to.deep.equal([true, 'validation_error']);
+        expect(structuredContent.detail).to.match(/^wait_seconds must be/);
+      }
+      const estimate = await use('generate_image', { ...IMAGE, wait_seconds: 45, dry_run: true });
+      expect(estimate.structuredContent.credits).to.equal(8);
+    });
+
+    it('get_generation with include_thumbnail adds the thumbnail as an image', async () => {
+      const created = await use('generate_image', { ...IMAGE, wait_seconds: 30 });
+      const { uuid, thumbnail_url: url } = created.structuredContent;
+      const shown = await use('get_generation', { uuid, include_thumbnail: true });
+      const [, image, ...others] = shown.content;
+      const stored = Buffer.from(await (await fetch(url)).arrayBuffer());
+      expect([image.type, image.mimeType]).to.deep.equal(['image', 'image/webp']);
+      expect(Buffer.from(image.data, 'base64').equals(stored)).to.equal(true);
+      expect(others).to.deep.equal([]);
+      const plain = await use('get_generation', { uuid });
+      expect(plain.content.map(({ type }: any) => type)).to.deep.equal(['text']);
+      expect(shown.structuredContent).to.deep.equal(plain.structuredContent);
+
+      await rm(join(service.env['MEDIA_DIR'] as string, new URL(url).pathname.replace('/media/', '')));
+      const missing = await use('get_generation', { uuid, include_thumbnail: true });
+      expect(missing.content[0].text).to.match(/^Its thumbnail cannot be shown now\. The image .* succeeded/);
+      expect(missing.content).to.have.length(1);
+    });
+
+    it('list_library names the last page when a page does not exist, and the credits of each generation', async () => {
+      await use('generate_image', { ...IMAGE, wait_seconds: 30 });
+      const past = await use('list_library', { page: 99 });
+      expect(past.content[0].text).to.match(/^There is no page 99: the last one is 1\. \d+ generations? in total\.$/);
+      const first = await use('list_library', { kind: 'image', status: 'succeeded' });
+      expect(first.content[0].text).to.match(/^Page 1 of 1;/);
+      expect(first.content[0].text).to.match(/succeeded, 8 credits, \d{4}-/);
+    });
+
+    it('completion/complete returns the generations of the account whose uuid starts with the value', async () => {
+      const [{ uuid: older }, { uuid: newer }] = [
+        await connected.customer.createImage(),
+        await connected.customer.createImage(),
+      ];
+      const other = await service.createCustomer('pro');
+      const { uuid: theirs } = await other.createImage();
+      const all = (await completeUuid(connected.client, '')).completion;
+      expect(all.values.slice(0, 2)).to.deep.equal([newer, older]);
+      expect(all.values).not.to.include(theirs);
+      expect(all.hasMore).to.equal(false);
+      expect((await completeUuid(connected.client, older.slice(0, 30).toUpperCase())).completion.values).to.deep.equal([
+        older,
+      ]);
+      for (const value of [theirs, 'x', '%', '_'.repeat(36)])
+        expect((await completeUuid(connected.client, value)).completion.values, value).to.deep.equal([]);
+      const error = await completeUuid(connected.client, '', 'generation://{id}').then(
+        () => undefined,
+        (thrown: any) => thrown,
+      );
+      expect(error?.code).to.equal(-32_602);
+      await Promise.all([
+        connected.customer.waitForEnd(newer),
+        connected.customer.waitForEnd(older),
+        other.waitForEnd(theirs),
+      ]);
+    });
+  });
 
   it('get_usage says what to do next without a plan or with too few credits, and nothing otherwise', async () => {
     const [subscriber, visitor, poor] = [

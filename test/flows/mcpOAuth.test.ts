@@ -58,17 +58,6 @@ describe('MCP with OAuth', () => {
     await client.close();
   });
 
-  it('a request without a credential returns 401 with the metadata URL before its body is parsed', async () => {
-    const { status, headers } = await request(service.baseUrl, 'POST', '/mcp', {
-      rawBody: '{',
-      headers: { accept: ACCEPT_JSON_OR_SSE },
-    });
-    expect([status, headers.get('www-authenticate')]).to.deep.equal([
-      401,
-      `Bearer resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`,
-    ]);
-  });
-
   it('a read-only token cannot create a generation and gets 403 with the missing scope', async () => {
     const reader = withToken(await connect('svc:read'));
     const before = await customer.balance();

@@ -69,18 +69,6 @@ describe('the spending limit', () => {
     expect(await readUsed(service, customer)).to.equal(16);
   });
 
-  it('does not apply to other keys of the account or to its sessions', async () => {
-    const customer = await createLimited(8);
-    const other = await addKey(customer, 'other');
-    await customer.createImage();
-    expectError(await customer.createGeneration(IMAGE), 'spending_limit_reached');
-    await other.createImage();
-    const bySession = { body: { ...IMAGE, prompt: 'a lighthouse by session' } };
-    const { status } = await customer.requestWithSession('POST', '/api/generations/create/', bySession);
-    expect(status).to.equal(201);
-    expect(await readUsed(service, customer)).to.equal(8);
-  });
-
   it('says that waiting does not help for a price above the whole limit', async () => {
     const customer = await createLimited(30, 'total');
     expectError(

@@ -7,7 +7,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
 import { changeOwner } from '../harness/people.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
-import { expectError, expectTimestamp } from '../harness/errorEnvelope.ts';
+import { expectTimestamp } from '../harness/errorEnvelope.ts';
 
 const PATH = '/api/admin/metrics/';
 const DAY_MS = 86_400_000;
@@ -47,13 +47,12 @@ describe('staff metrics', () => {
   const email = `${randomUUID()}@example.com`;
   let service: TestService;
   let staff: TestCustomer;
-  let someone: TestCustomer;
 
   before(async () => {
     service = await startTestService({ workers: 2, env: { STAFF_EMAILS: `boss@example.com, ${email.toUpperCase()}` } });
     staff = await service.createCustomer(null);
     await changeOwner(service, staff.email, 'email', email);
-    someone = await service.createCustomer('pro');
+    await service.createCustomer('pro');
   });
   after(() => service?.stop());
 
@@ -99,24 +98,10 @@ describe('staff metrics', () => {
     return finalHours as number;
   };
 
-  describe('access', () => {
-    it('is rejected with 401 without a credential or with an unknown one', async () => {
-      expectError(await service.request('GET', PATH), 'invalid_api_key');
-      const headers = { authorization: `Bearer svc_${'0'.repeat(40)}` };
-      expectError(await service.request('GET', PATH, { headers }), 'invalid_api_key');
-    });
-
-    it('is rejected with 403 admin_required for users who are not staff, by key and by cookie', async () => {
-      expectError(await someone.request('GET', PATH), 'admin_required');
-      expectError(await someone.requestWithSession('GET', PATH), 'admin_required');
-    });
-
-    it('is granted to staff by key and by cookie, whatever the case of their address', async () => {
-      expect((await staff.request('GET', PATH)).status).to.equal(200);
-      expect((await staff.requestWithSession('GET', PATH)).status).to.equal(200);
-      expect((await staff.requestWithSession('GET', '/authentication/me/')).body.user.is_staff).to.equal(true);
-      expect((await someone.requestWithSession('GET', '/authentication/me/')).body.user.is_staff).to.equal(false);
-    });
+  it('are shown to staff whatever the case of their address, by key and by cookie', async () => {
+    for (const { status } of [await staff.request('GET', PATH), await staff.requestWithSession('GET', PATH)])
+      expect(status).to.equal(200);
+    expect((await staff.requestWithSession('GET', '/authentication/me/')).body.user.is_staff).to.equal(true);
   });
 
   describe('the response', () => {

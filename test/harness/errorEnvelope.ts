@@ -1,22 +1,6 @@
 import { expect } from 'chai';
+import { ERROR_STATUS, type ErrorCode } from '../../shared/spec/errors.ts';
 import type { ApiResponse } from './apiClient.ts';
-
-/** The specification's table of errors. */
-const STATUS_BY_CODE = {
-  validation_error: 400,
-  content_rejected: 400,
-  invalid_api_key: 401,
-  insufficient_credits: 402,
-  subscription_required: 402,
-  spending_limit_reached: 402,
-  admin_required: 403,
-  account_suspended: 403,
-  insufficient_scope: 403,
-  not_found: 404,
-  parallel_limit_reached: 409,
-  rate_limited: 429,
-  model_unavailable: 503,
-} as const;
 
 /** An address that cannot be copied without the punctuation after it, unless it is an example. */
 export const GLUED_ADDRESS = /(?<!such as )https?:\/\/[^\s"]+[.,;](\s|$)/;
@@ -28,9 +12,9 @@ export const GLUED_ADDRESS = /(?<!such as )https?:\/\/[^\s"]+[.,;](\s|$)/;
  */
 export function expectError(
   response: ApiResponse,
-  code: keyof typeof STATUS_BY_CODE,
+  code: ErrorCode,
   mentions = '',
-  status: number = STATUS_BY_CODE[code],
+  status: number = ERROR_STATUS[code],
 ): void {
   const { body, headers } = response;
   expect([response.status, body?.error], JSON.stringify(body)).to.deep.equal([status, code]);

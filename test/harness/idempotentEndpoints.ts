@@ -5,11 +5,8 @@ import type { TestService } from './testService.ts';
 /** An endpoint that stores responses by Idempotency-Key, with a request for it. */
 export interface IdempotentEndpoint {
   path: string;
-  scope: string;
   status: number;
   body: object;
-  /** Request that is compared with repeated ones. Default: the body. */
-  compared?: object;
   other: object;
   /** Plan of the account that sends the request. */
   plan: string | null;
@@ -30,7 +27,6 @@ const countOwned =
 export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   {
     path: '/api/billing/checkout/',
-    scope: 'checkOut',
     status: 200,
     body: { plan: 'pro' },
     other: { plan: 'lite' },
@@ -39,7 +35,6 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   },
   {
     path: '/api/billing/topup/',
-    scope: 'topUp',
     status: 200,
     body: { amount_cents: 5000 },
     other: { amount_cents: 5001 },
@@ -48,17 +43,14 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   },
   {
     path: '/api/keys/create/',
-    scope: 'createApiKey',
     status: 201,
     body: { name: 'robot' },
-    compared: { member: 1, sent: { name: 'robot' } },
     other: { name: 'robot 2' },
     plan: null,
     effects: countOwned('api_keys', `name LIKE 'robot%'`),
   },
   {
     path: '/api/webhooks/create/',
-    scope: 'createWebhook',
     status: 201,
     body: { url: 'https://example.com/robot' },
     other: { url: 'https://example.com/robot-2' },

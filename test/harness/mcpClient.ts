@@ -3,6 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { buildMcpHeaders, buildSessionHeaders, INITIALIZE, parseEvents } from '../../dev/local/mcpMessages.ts';
 import { type ApiResponse, type TestCustomer, request, type RequestOptions } from './apiClient.ts';
+import type { TestService } from './testService.ts';
 
 export {
   ACCEPT_JSON_OR_SSE,
@@ -42,6 +43,46 @@ export async function connectMcpClient(
     name === 'sdk 1' ? new StreamableHTTPClientTransport(url, options) : new NewTransport(url, options);
   await client.connect(transport);
   return { client, transport, close: () => client.close() };
+}
+
+/** An official client that is connected with the key of a customer of its own. */
+export interface ConnectedClient {
+  readonly customer: TestCustomer;
+  readonly client: any;
+  /** Calls a tool. */
+  use: (tool: string, args?: object, options?: object) => Promise<any>;
+}
+
+/** Describes tests that run with each official client. */
+export function describeWithClients(
+  { getService, plan }: { getService: () => TestService; plan: string },
+  describeTests: (connected: ConnectedClient) => void,
+): void {
+  for (const name of CLIENT_NAMES) {
+    describe(`with the official client (${name})`, () => {
+      let customer: TestCustomer;
+      let assistant: McpTestClient;
+      before(async () => {
+        customer = await getService().createCustomer(plan);
+        assistant = await connectMcpClient(customer, name);
+        // The client validates every result against the schemas of this list.
+        await assistant.client.listTools();
+      });
+      after(() => assistant.close());
+      describeTests({
+        get customer() {
+          return customer;
+        },
+        get client() {
+          return assistant.client;
+        },
+        use: (tool, args = {}, options = {}) => {
+          const call = { name: tool, arguments: args };
+          return assistant.client.callTool(call, ...(name === 'sdk 1' ? [undefined, options] : [options]));
+        },
+      });
+    });
+  }
 }
 
 /** Sends one POST to /mcp, as a hand-written client would. */

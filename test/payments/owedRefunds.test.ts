@@ -55,13 +55,19 @@ describe('a payment that an account got nothing for', () => {
     return { customer, page };
   };
 
-  it('is refunded by the sweep if the processor fails when it arrives', async () => {
+  /** Leaves a customer whose payment after the end could not be refunded when it arrived. */
+  const failToRefund = async () => {
     const { customer, page } = await paidAfterTheEnd();
     billing.stripe.faults['refunds.create'] = 'error';
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await billing.jobsEnded();
     expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
+    return customer;
+  };
+
+  it('is refunded by the sweep if the processor fails when it arrives', async () => {
+    const customer = await failToRefund();
     // The event itself was applied: a failed follow-up is not a problem of the event.
     expect(await readTasks(billing.service, 'payment.event')).to.deep.equal([]);
     await sweep();
@@ -87,12 +93,7 @@ describe('a payment that an account got nothing for', () => {
   });
 
   it('waits for the end of a dispute, and is settled by one that is lost', async () => {
-    const { customer, page } = await paidAfterTheEnd();
-    billing.stripe.faults['refunds.create'] = 'error';
-    billing.stripe.settlePayment(page, 'succeeded');
-    await billing.drained();
-    await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
+    const customer = await failToRefund();
     const [owed] = await owedTo(customer);
     billing.stripe.openDispute(owed.invoice_id);
     await billing.drained();
@@ -108,12 +109,7 @@ describe('a payment that an account got nothing for', () => {
   });
 
   it('is left to staff if the processor has no payment for it', async () => {
-    const { customer, page } = await paidAfterTheEnd();
-    billing.stripe.faults['refunds.create'] = 'error';
-    billing.stripe.settlePayment(page, 'succeeded');
-    await billing.drained();
-    await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
+    const customer = await failToRefund();
     delete billing.stripe.faults['refunds.create'];
     const [owed] = await owedTo(customer);
     const paid = billing.stripe.store.list('invoice_payment').find(({ invoice }) => invoice === owed.invoice_id);
@@ -126,12 +122,7 @@ describe('a payment that an account got nothing for', () => {
   });
 
   it('stays owed when another refund of it fails, and is left to staff when its own does', async () => {
-    const { customer, page } = await paidAfterTheEnd();
-    billing.stripe.faults['refunds.create'] = 'error';
-    billing.stripe.settlePayment(page, 'succeeded');
-    await billing.drained();
-    await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
+    const customer = await failToRefund();
     const [{ invoice_id: invoiceId }] = await owedTo(customer);
     const byStaff = billing.stripe.refund(invoiceId, 100);
     await billing.drained();
@@ -151,12 +142,7 @@ describe('a payment that an account got nothing for', () => {
   });
 
   it('is refunded although another task fails', async () => {
-    const { customer, page } = await paidAfterTheEnd();
-    billing.stripe.faults['refunds.create'] = 'error';
-    billing.stripe.settlePayment(page, 'succeeded');
-    await billing.drained();
-    await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
+    const customer = await failToRefund();
     delete billing.stripe.faults['refunds.create'];
     const other = await billing.createCustomer('lite');
     await other.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });

@@ -102,13 +102,6 @@ describe('the retries of the client', () => {
     expect(service.requests).to.deep.equal([]);
   });
 
-  it('wait as long as Retry-After asks for', async () => {
-    service.replies = [error(429, 'rate_limited', { 'retry-after': '1' }), created];
-    await createClient().generations.create(IMAGE);
-    const [first, second] = service.requests;
-    expect((second?.at ?? 0) - (first?.at ?? 0)).to.be.at.least(1_000);
-  });
-
   it('end at once with the error if Retry-After is longer than a minute', async () => {
     service.replies = [error(503, 'internal_error', { 'retry-after': '61' })];
     const thrown = await catchError(createClient().usage.summary());
@@ -184,6 +177,32 @@ describe('the retries of the client', () => {
     expect(Date.now() - startedAt).to.be.below(5_000);
   });
 
+  it('send a file again after a lost connection, and the key to no other address than the service', async () => {
+    const sent: [string, string, boolean][] = [];
+    let failures = 2;
+    const client = new Genmeter({
+      key: 'svc_test',
+      baseUrl: 'https://example.com',
+      fetch: async (url, init) => {
+        const { method = '' } = init ?? {};
+        sent.push([method, url as string, new Headers(init?.headers).has('authorization')]);
+        if (method !== 'PUT')
+          return Response.json({ uuid: 'one', upload_url: 'https://files.example/one', headers: {} });
+        failures -= 1;
+        if (failures >= 0) throw new TypeError('fetch failed');
+        return new Response(null, { status: 204 });
+      },
+    });
+    expect((await client.uploads.upload(new Uint8Array(3), 'image/png')).uuid).to.equal('one');
+    expect(sent).to.deep.equal([
+      ['POST', 'https://example.com/api/uploads/create/', true],
+      ['PUT', 'https://files.example/one', false],
+      ['PUT', 'https://files.example/one', false],
+      ['PUT', 'https://files.example/one', false],
+      ['GET', 'https://example.com/api/uploads/one/', true],
+    ]);
+  });
+
   it('do not make a wait read more often than every two seconds if the service does not hold its response back', async () => {
     service.replies = [json(200, { status: 'queued' }), json(200, { status: 'succeeded' })];
     const startedAt = Date.now();
@@ -200,31 +219,9 @@ describe('the retries of the client', () => {
     expect(await catchError(client.usage.summary())).to.include({ error: 'unexpected_response', status: 200 });
     expect(await catchError(client.usage.summary())).to.include({ error: 'unexpected_response', status: 502 });
   });
-
-  it('report a service that cannot be reached as network_error, with the reason', async () => {
-    const thrown = await catchError(new Genmeter({ baseUrl: 'http://127.0.0.1:1', maxRetries: 0 }).plans.list());
-    expect(thrown).to.include({ error: 'network_error', status: undefined, requestId: undefined });
-    expect(thrown.detail).to.include('http://127.0.0.1:1');
-  });
 });
 
 describe('the options of the client', () => {
-  it('are checked when it is created', () => {
-    for (const baseUrl of [
-      '',
-      'example.com',
-      'ftp://example.com',
-      'https://a:b@example.com',
-      'https://example.com/?a=b',
-    ]) {
-      expect(() => new Genmeter({ baseUrl }), baseUrl).to.throw(TypeError, 'baseUrl must');
-    }
-    const baseUrl = 'https://example.com';
-    expect(() => new Genmeter({ baseUrl, key: 'svc_\u2013' })).to.throw(TypeError, 'key must be');
-    expect(() => new Genmeter({ baseUrl, timeout: 0 })).to.throw(TypeError, 'timeout must be');
-    expect(() => new Genmeter({ baseUrl, maxRetries: Number.NaN })).to.throw(TypeError, 'maxRetries must be');
-  });
-
   it('the path of baseUrl precedes those of the interface, and fetch replaces the global one', async () => {
     const requested: string[] = [];
     const client = new Genmeter({
@@ -250,7 +247,7 @@ describe('the lists of the client', () => {
     fetch: async (url) => {
       const number = Number(new URL(url as string).searchParams.get('page'));
       const data = (pages[number - 1] ?? []).map((uuid) => ({ uuid }));
-      return Response.json({ data, pagination: { next: number < pages.length ? 'more' : null, current_page: number } });
+      return Response.json({ data, pagination: { next: number < pages.length ? 'more' : null } });
     },
   });
 
@@ -258,12 +255,5 @@ describe('the lists of the client', () => {
     const uuids: string[] = [];
     for await (const { uuid } of client.generations.list()) uuids.push(uuid);
     expect(uuids).to.deep.equal(['f', 'e', 'd', 'c', 'b']);
-  });
-
-  it('read no page beyond the item at which a loop ends, and single pages on request', async () => {
-    const list = client.generations.list();
-    for await (const { uuid } of list) if (uuid === 'f') break;
-    const { data, pagination } = await list.page(3);
-    expect([data.map(({ uuid }) => uuid), pagination.current_page]).to.deep.equal([['c', 'b'], 3]);
   });
 });

@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { createChargeFixture, KEY, MODEL, PROBED_SINCE, bytes } from '../harness/chargeFixture.ts';
 import { after as at, DAY_MS, NOW, type Row } from '../harness/functionDatabase.ts';
 
+const OTHER_KEY = 'cd'.repeat(32);
+
 describe('the function that decides creates', () => {
   const {
     database,
@@ -103,20 +105,19 @@ describe('the function that decides creates', () => {
     it('is rejected once it is revoked, of another account, unknown, or not one of the call', async () => {
       expect(await withKey({ revoked_at: at(-1) })).to.equal('invalid_api_key');
       expect(await withKey({ account_id: await createAccount() })).to.equal('invalid_api_key');
-      expect(await withKey({}, { key_hash: 'cd'.repeat(32) })).to.equal('invalid_api_key');
-      expect(await withKey({}, { key_hash: 'cd'.repeat(32) }, { keys: ['cd'.repeat(32)] })).to.equal('invalid_api_key');
+      expect(await withKey({}, { key_hash: OTHER_KEY })).to.equal('invalid_api_key');
+      expect(await withKey({}, { key_hash: OTHER_KEY }, { keys: [OTHER_KEY] })).to.equal('invalid_api_key');
       expect(await withKey({}, {}, { keys: [] })).to.equal('invalid_api_key');
     });
 
     it('of a request is that of its own hash, although the call names several', async () => {
-      const other = 'cd'.repeat(32);
       const account = await createAccount();
       await database.query('DELETE FROM api_keys');
       await createKey(account);
-      await createKey(account, { key_hash: bytes(other), number: 5, scopes: ['svc:read'] });
-      const keys = [KEY, other];
+      await createKey(account, { key_hash: bytes(OTHER_KEY), number: 5, scopes: ['svc:read'] });
+      const keys = [KEY, OTHER_KEY];
       expect((await decide(build(account, { key_hash: KEY }), { keys }))?.['api_key_number']).to.equal(4);
-      expect(await outcome(build(account, { key_hash: other }), { keys })).to.equal('insufficient_scope');
+      expect(await outcome(build(account, { key_hash: OTHER_KEY }), { keys })).to.equal('insufficient_scope');
       expect((await decide(build(account), { keys }))?.['api_key_number']).to.equal(null);
     });
 
@@ -352,18 +353,21 @@ describe('the function that decides creates', () => {
     it('applies to its own key, application or member of its own account', async () => {
       const used = 50;
       expect(await withLimit({ member_number: 2, used })).to.equal('accepted');
-      expect(await withLimit({ member_number: null, client_id: 'app', used })).to.equal('accepted');
-      expect(await withLimit({ member_number: null, client_id: 'app', used }, { oauth_client_id: 'app' })).to.equal(
-        'spending_limit_reached',
-      );
+      const ofApplication = { member_number: null, client_id: 'app', used };
+      expect(await withLimit(ofApplication)).to.equal('accepted');
+      expect(await withLimit(ofApplication, { oauth_client_id: 'other' })).to.equal('accepted');
+      expect(await withLimit(ofApplication, { oauth_client_id: 'app' })).to.equal('spending_limit_reached');
       const account = await createAccount({ spending_limit_count: 1 });
       await createLimit(await createAccount(), { member_number: 1, used });
       expect(await outcome(build(account))).to.equal('accepted');
       await createLimit(account, { key_number: 4, used });
       await database.query('DELETE FROM api_keys');
       await createKey(account);
+      await createKey(account, { key_hash: bytes(OTHER_KEY), number: 5 });
       expect(await outcome(build(account))).to.equal('accepted');
-      expect(await outcome(build(account, { key_hash: KEY }))).to.equal('spending_limit_reached');
+      const keys = [KEY, OTHER_KEY];
+      expect(await outcome(build(account, { key_hash: OTHER_KEY }), { keys })).to.equal('accepted');
+      expect(await outcome(build(account, { key_hash: KEY }), { keys })).to.equal('spending_limit_reached');
     });
 
     it('rejects although another limit of the request has credits left', async () => {

@@ -35,7 +35,7 @@ const buildRange = (type: LedgerEntryType) => `
          AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
        ORDER BY created_at DESC, number DESC LIMIT :max)`;
 
-/** Works as the statement of filtered generations does (`generations/listFiltered.ts`). */
+/** Works as the statement of filtered generations does (`generations/list.ts`). */
 export const LIST_FILTERED_LEDGER = prepared(
   'list_filtered_ledger_entries',
   `WITH matching AS MATERIALIZED (

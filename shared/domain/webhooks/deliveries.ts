@@ -50,7 +50,7 @@ const COLUMNS = `d.uuid, e.uuid AS event_uuid, e.type, coalesce(d.url, w.url) AS
 const JOINS = `JOIN outbox_events e ON e.id = d.event_id
           JOIN webhook_endpoints w ON w.id = d.endpoint_id`;
 
-/** Works as the statement of filtered generations does (`generations/listFiltered.ts`). */
+/** Works as the statement of filtered generations does (`generations/list.ts`). */
 const buildList = (name: string, condition: string): Statement =>
   prepared(
     `list_${name}_deliveries`,

@@ -15,6 +15,7 @@ export const ACCOUNT_CASES: SuiteCase[] = [
       checkEqual((await models.list().page(1)).pagination.total_items, found.length, 'total_items');
       const slugs = (await plans.list()).map(({ slug }) => slug);
       checkEqual(slugs, ['lite', 'starter', 'pro', 'studio'], 'plans');
+      await checkRejected(context.openWith({}).usage.summary(), { error: 'invalid_api_key', status: 401 });
     },
   },
   {
@@ -65,6 +66,23 @@ export const ACCOUNT_CASES: SuiteCase[] = [
       const listed = (await readAll(keys.list())).find(({ uuid }) => uuid === created.uuid);
       checkFields(listed ?? {}, { name: `${name} b`, revoked: true }, 'listed');
       await checkRejected(generations.list().page(), { error: 'invalid_api_key', status: 401 });
+    },
+  },
+  {
+    title: 'keys.list and usage.byKey are read page by page until the end',
+    run: async (context) => {
+      const { keys, usage } = context.open('reader');
+      const names = Array.from({ length: 23 }, () => context.unique());
+      for (const name of names) await keys.revoke((await keys.create({ name })).uuid);
+      const listed = await readAll(keys.list());
+      checkEqual(
+        listed.map(({ name }) => name),
+        [...names.toReversed(), 'test'],
+        'keys',
+      );
+      checkEqual(listed.filter(({ revoked }) => revoked).length, names.length, 'revoked keys');
+      checkFields((await keys.list().page(2)).pagination, { current_page: 2, total_items: 24 }, 'page 2');
+      checkEqual((await readAll(usage.byKey())).length, 24, 'used keys');
     },
   },
   {
@@ -122,6 +140,7 @@ export const ACCOUNT_CASES: SuiteCase[] = [
     title: 'options that cannot be valid are rejected before a request',
     run: async (context) => {
       for (const options of [
+        { baseUrl: '' },
         { baseUrl: 'localhost:3000' },
         { baseUrl: 'ftp://example.com' },
         { baseUrl: 'https://user@example.com' },
@@ -132,8 +151,13 @@ export const ACCOUNT_CASES: SuiteCase[] = [
         { maxRetries: Number.NaN },
       ]) {
         const thrown = await catchThrown((async () => context.openWith(options))());
-        check(thrown instanceof TypeError, `${JSON.stringify(options)}: ${String(thrown)}`);
+        const [name] = Object.keys(options);
+        const isNamed = thrown instanceof TypeError && thrown.message.startsWith(`${name} must `);
+        check(isNamed, `${JSON.stringify(options)}: ${String(thrown)}`);
       }
+      const both = { key: 'svc_test', getToken: () => Promise.resolve('token') };
+      const thrown = await catchThrown((async () => context.openWith(both))());
+      checkEqual((thrown as Error).message, 'Pass key or getToken, not both.', 'key and getToken');
     },
   },
 ];

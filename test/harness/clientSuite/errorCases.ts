@@ -110,7 +110,9 @@ export const ERROR_CASES: SuiteCase[] = [
       const read = (baseUrl: string, timeout = 30_000) =>
         context.openWith({ baseUrl, timeout, maxRetries: 0 }).models.list().page();
       // Other runtimes than Node repeat reads and deletions on a closed connection themselves.
-      const closed = await checkRejected(read(context.behind('refuse', 99)), { error: 'network_error' });
+      const address = context.behind('refuse', 99);
+      const closed = await checkRejected(read(address), { error: 'network_error' });
+      check(closed.detail.includes(address), closed.detail);
       checkEqual([closed.status, closed.requestId], [undefined, undefined], 'no connection');
       await checkRejected(read(context.behind('delay', 1), 300), { error: 'timeout', status: undefined });
       await checkRejected(read(context.behind('cut', 99)), { error: 'network_error' });
