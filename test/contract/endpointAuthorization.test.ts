@@ -105,6 +105,15 @@ describe('endpoint authorization', () => {
       });
     }
 
+    it('a key and a session are accepted together for one account, and rejected for two or if either is invalid', async () => {
+      const key = { authorization: `Bearer ${owner.key}` };
+      expect((await owner.requestWithSession('GET', '/api/keys/', { headers: key })).status).to.equal(200);
+      expectError(await stranger.requestWithSession('GET', '/api/keys/', { headers: key }), 'invalid_api_key');
+      const unknown = { authorization: `Bearer svc_${'0'.repeat(40)}` };
+      expectError(await owner.requestWithSession('GET', '/api/keys/', { headers: unknown }), 'invalid_api_key');
+      expectError(await owner.request('GET', '/api/keys/', { headers: { cookie: 'token=over' } }), 'invalid_api_key');
+    });
+
     it('responses must not be stored by caches', async () => {
       for (const row of filterRoutes('key/cookie').filter((one) => !isChange(one))) {
         const { headers } = await owner.request('GET', buildPath(row));
