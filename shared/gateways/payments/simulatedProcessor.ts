@@ -62,7 +62,7 @@ export const simulatedProcessor: PaymentProcessor = {
   /** Fails, as null would disable the payouts of a stored Stripe account. */
   readConnectedAccount: rejectConnectedAccount,
   createTransfer: async () => null,
-  findTransfer: async () => null,
+  listTransfers: async () => [],
   isTransferReversed: async () => false,
 
   listOpenSubscriptions: async () => [],
