@@ -64,6 +64,40 @@ describe('payouts with faults of transfers', () => {
     expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
   });
 
+  it('releases a simulated payout, and transfers nothing for it', async () => {
+    const { refer, transfers, accountId } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    const { service, stripe } = fixture.billing;
+    const [{ commission }] = await service.sql(
+      `UPDATE commissions c SET is_simulated = true, settled_cents = amount_cents FROM affiliates a
+        WHERE a.account_id = c.affiliate_id AND a.connect_account_id = $1 RETURNING c.id AS commission`,
+      [accountId],
+    );
+    const requests = () => stripe.requests.filter(({ name }) => name.startsWith('transfers.')).length;
+    const before = requests();
+    const [{ uuid }] = await service.sql(
+      `WITH payout AS (
+         INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, created_at)
+         SELECT gen_random_uuid(), affiliate_id, date_trunc('month', payable_at) + interval '1 month', 'pending', amount_cents, now()
+           FROM commissions WHERE id = $1 RETURNING *
+       ), item AS (
+         INSERT INTO payout_items (payout_uuid, commission_id, amount_cents) SELECT uuid, $1, amount_cents FROM payout
+       ), task AS (
+         INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+         SELECT 'payout.transfer', uuid, affiliate_id, now(), now() FROM payout
+       ) SELECT uuid FROM payout`,
+      [commission],
+    );
+    await fixture.runPayouts();
+    const [payout] = await service.sql(
+      `SELECT p.status, p.last_error, c.settled_cents FROM payouts p, commissions c WHERE p.uuid = $1 AND c.id = $2`,
+      [uuid, commission],
+    );
+    expect(payout).to.deep.equal({ status: 'rejected', last_error: 'It was simulated.', settled_cents: 0 });
+    expect(requests()).to.equal(before);
+    expect(transfers()).to.deep.equal([]);
+  });
+
   it('retries a transfer that exceeded the balance hours later, less the refunds by then', async () => {
     const { refer, transfers, stats } = await fixture.createAffiliate();
     const [kept, refunded] = [await refer(), await refer()];

@@ -84,7 +84,7 @@ export async function createPayout(affiliateId: number): Promise<void> {
       month,
       status: 'pending',
       amount_cents: amountCents,
-      connect_account_id: affiliate.connect_account_id,
+      connect_account_id: processor.isSimulated ? null : affiliate.connect_account_id,
       created_at: now(),
     });
     await PayoutItem.query(transaction).insert(
@@ -111,8 +111,13 @@ export const TRANSFER_PAYOUT: TaskKind = {
   run: async ([{ key }]) => {
     const payout = await Payout.query().findOne({ uuid: key, status: 'pending' });
     if (payout === undefined) return undefined;
+    const isSimulated = payout.connect_account_id === null;
     // While payments are simulated, a real one waits: the processor may be configured again.
-    if (processor.isSimulated && payout.connect_account_id !== null) return { runAt: addMilliseconds(now(), HOUR_MS) };
+    if (processor.isSimulated && !isSimulated) return { runAt: addMilliseconds(now(), HOUR_MS) };
+    if (isSimulated) {
+      await (processor.isSimulated ? markPayoutPaid(payout, null) : releasePayout(payout, 'It was simulated.'));
+      return undefined;
+    }
     const { uuid: accountUuid } = await Account.query().findById(payout.affiliate_id).throwIfNotFound();
     const unrecorded = await findUnrecordedTransfer(payout.affiliate_id, accountUuid);
     if (unrecorded !== undefined) await markPayoutPaid(payout, unrecorded);

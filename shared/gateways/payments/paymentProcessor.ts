@@ -372,14 +372,13 @@ export interface PaymentProcessor {
   /**
    * Transfers a payout to a connected account, once per payout even if repeated within a day.
    * @param request.accountUuid the affiliate, of whom {@link listTransfers} lists it.
-   * @returns null if it is simulated.
    */
   createTransfer(request: {
     payoutUuid: string;
     accountUuid: string;
     connectAccountId: string;
     amountCents: number;
-  }): Promise<ProcessorTransfer | null>;
+  }): Promise<ProcessorTransfer>;
   /** Lists the transfers of an affiliate's payouts, oldest first, without those that were reversed as a whole. */
   listTransfers(accountUuid: string): Promise<ProcessorTransfer[]>;
   /** Returns whether all of a transfer was reversed, by hand. */
