@@ -59,7 +59,7 @@ CREATE TABLE commissions (
   created_at          timestamptz NOT NULL
 ) WITH (fillfactor = 80);
 COMMENT ON COLUMN commissions.settled_cents IS
-  'sum of its payout items; above amount_cents after a refund, below zero after a rejected payout that followed a reversal';
+  'sum of its payout items; above amount_cents after a refund, below zero where an item is, or after a rejected payout that followed a reversal';
 COMMENT ON COLUMN commissions.is_simulated IS 'earned with the simulated processor; never paid out in real money';
 COMMENT ON COLUMN commissions.sync_failing_since IS
   'first of the failed syncs of its invoice; NULL if the last one succeeded';
@@ -88,7 +88,8 @@ CREATE INDEX payouts_pending_idx ON payouts (created_at) WHERE status = 'pending
 CREATE TABLE payout_items (
   payout_uuid    uuid    NOT NULL REFERENCES payouts (uuid),
   commission_id  bigint  NOT NULL REFERENCES commissions (id),
-  -- Negative where more was paid than the commission is still worth.
+  -- Negative where more was paid than the commission is still worth, and where a transfer that was found paid less than the
+  -- other items.
   amount_cents   integer NOT NULL,
   PRIMARY KEY (payout_uuid, commission_id)
 );

@@ -12,6 +12,7 @@ export class Payout extends Model {
   /** `rejected`: no money was transferred, and its commissions are payable again. */
   declare status: 'pending' | 'paid' | 'rejected';
   declare amount_cents: number;
+  /** Null: its commissions are simulated, and no money is transferred. */
   declare connect_account_id: string | null;
   declare stripe_transfer_id: string | null;
   declare last_error: string | null;

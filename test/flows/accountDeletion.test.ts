@@ -9,9 +9,10 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { eventually } from '../harness/testService.ts';
 import { buildOwnerCaller } from '../harness/people.ts';
-import { readTasks, runAccountDeletions, runDueTasks } from '../harness/tasks.ts';
+import { makeTasksDue, readTasks, runAccountDeletions, runDueTasks } from '../harness/tasks.ts';
 
 describe('the deletion of an account with payments', () => {
   let billing: BillingService;
@@ -151,6 +152,44 @@ describe('the deletion of an account with payments', () => {
     await sweep();
     expect(theirs(customer).cancel_at_period_end).to.equal(true);
     await billing.drained();
+  });
+
+  it('leaves the renewal on if it is undone while payments are being stopped', async () => {
+    const customer = await billing.createCustomer('pro');
+    const id = await requestDeletion(customer);
+    const changes = () => billing.stripe.requests.filter(({ name }) => name === 'subscriptions.update').length;
+    const before = changes();
+    await whileAccountIsLocked(billing.service, id, async (holder) => {
+      await runJob(billing, 'tasks', 'tasks.sweep');
+      await waitForLockWaits(billing.service);
+      // The undo schedules its step while the other one runs. Both have yet to read the subscription.
+      await holder.query('UPDATE accounts SET deletion_requested_at = NULL WHERE id = $1', [id]);
+      await billing.service.sql(`UPDATE account_deletions SET status = 'undone' WHERE account_id = $1`, [id]);
+      await makeTasksDue(billing.service, 'account.delete');
+      await runJob(billing, 'tasks', 'tasks.sweep');
+      await waitForLockWaits(billing.service, 2);
+    });
+    await eventually('the renewal was stopped and resumed', async () => changes() >= before + 2);
+    await sweep();
+    await billing.drained();
+    expect(await getDeletion(id)).to.equal(undefined);
+    expect(theirs(customer).cancel_at_period_end).to.equal(false);
+  });
+
+  it('erases accounts while the erasure of another one takes long', async () => {
+    const [large, small] = [await billing.createCustomer(null), await billing.createCustomer(null)];
+    const ids = [await requestDeletion(large), await requestDeletion(small)] as const;
+    await sweep();
+    await whileAccountIsLocked(billing.service, ids[0], async () => {
+      await makeDue(ids[0]);
+      await runJob(billing, 'tasks', 'tasks.sweep');
+      await waitForLockWaits(billing.service);
+      await makeDue(ids[1]);
+      await runJob(billing, 'tasks', 'tasks.sweep');
+      await eventually('the other account is erased', async () => (await getRowById(ids[1])).erased_at !== null);
+    });
+    await sweep();
+    expect((await getRowById(ids[0])).erased_at).to.not.equal(null);
   });
 
   it('erases the account after seven days, cancels the subscription and deletes the customer at Stripe', async () => {

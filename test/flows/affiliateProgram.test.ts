@@ -9,6 +9,8 @@ import {
 import { type TestCustomer, request } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
+import { runJob } from '../harness/jobs.ts';
+import { runDueTasks } from '../harness/tasks.ts';
 
 const DAY_SECONDS = 86_400;
 const enroll = (customer: TestCustomer) => customer.request('POST', '/api/affiliate/enroll/', { body: {} });
@@ -71,6 +73,26 @@ describe('the affiliate program', () => {
       new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 11 + index, 1)).toISOString().slice(0, 7),
     );
     expect(recent).to.deep.equal(months.map((month) => ({ month, referrals: 0, commission_cents: 0 })));
+  });
+
+  it('pays simulated commissions without the connected account of the affiliate', async () => {
+    const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+    await affiliate.request('POST', '/api/affiliate/onboarding-link/');
+    const customer = await signUpReferred(service.baseUrl, code);
+    await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    await service.sql(`UPDATE affiliates SET connect_account_id = 'acct_real' WHERE code = $1`, [code]);
+    await service.sql(
+      `UPDATE commissions c SET paid_at = paid_at - interval '90 days', payable_at = payable_at - interval '90 days'
+         FROM affiliates a WHERE a.account_id = c.affiliate_id AND a.code = $1`,
+      [code],
+    );
+    await runJob({ service }, 'billing', 'payouts.run');
+    await runDueTasks(service);
+    const payouts = await service.sql(
+      `SELECT p.status, p.connect_account_id FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.code = $1`,
+      [code],
+    );
+    expect(payouts).to.deep.equal([{ status: 'paid', connect_account_id: null }]);
   });
 
   it('enables payouts immediately in local keyless development, and links to the account page', async () => {

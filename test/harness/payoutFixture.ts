@@ -33,6 +33,7 @@ export class PayoutFixture {
     const accountId = /acct_\w+/.exec(body.url)?.[0] as string;
     this.billing.stripe.onboard(accountId);
     await this.billing.drained();
+    /** Amounts, newest first. */
     const transfers = () =>
       [...this.billing.stripe.summarize().transfers.values()]
         .filter((transfer) => transfer.accountId === accountId)

@@ -112,6 +112,15 @@ describe('payment events', () => {
     expect(await event(id)).to.equal(undefined);
   });
 
+  it('of a customer without an account are kept without their contents', async () => {
+    const customer = { id: 'cus_of_an_erased_account', object: 'customer', email: 'erased@example.com' };
+    const { id } = billing.stripe.sendEvent('customer.updated', customer);
+    await billing.drained();
+    const { processed_at: processedAt, payload } = await event(id);
+    expect(processedAt).to.not.equal(null);
+    expect(payload).to.equal('');
+  });
+
   it('keep has_payment_method in sync with the processor', async () => {
     const customer = await billing.createCustomer('lite');
     expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });

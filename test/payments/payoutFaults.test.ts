@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { getAffiliateStatus } from '../harness/affiliates.ts';
 import { COMMISSION, PayoutFixture } from '../harness/payoutFixture.ts';
@@ -65,6 +64,40 @@ describe('payouts with faults of transfers', () => {
     expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
   });
 
+  it('releases a simulated payout, and transfers nothing for it', async () => {
+    const { refer, transfers, accountId } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    const { service, stripe } = fixture.billing;
+    const [{ commission }] = await service.sql(
+      `UPDATE commissions c SET is_simulated = true, settled_cents = amount_cents FROM affiliates a
+        WHERE a.account_id = c.affiliate_id AND a.connect_account_id = $1 RETURNING c.id AS commission`,
+      [accountId],
+    );
+    const requests = () => stripe.requests.filter(({ name }) => name.startsWith('transfers.')).length;
+    const before = requests();
+    const [{ uuid }] = await service.sql(
+      `WITH payout AS (
+         INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, created_at)
+         SELECT gen_random_uuid(), affiliate_id, date_trunc('month', payable_at) + interval '1 month', 'pending', amount_cents, now()
+           FROM commissions WHERE id = $1 RETURNING *
+       ), item AS (
+         INSERT INTO payout_items (payout_uuid, commission_id, amount_cents) SELECT uuid, $1, amount_cents FROM payout
+       ), task AS (
+         INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+         SELECT 'payout.transfer', uuid, affiliate_id, now(), now() FROM payout
+       ) SELECT uuid FROM payout`,
+      [commission],
+    );
+    await fixture.runPayouts();
+    const [payout] = await service.sql(
+      `SELECT p.status, p.last_error, c.settled_cents FROM payouts p, commissions c WHERE p.uuid = $1 AND c.id = $2`,
+      [uuid, commission],
+    );
+    expect(payout).to.deep.equal({ status: 'rejected', last_error: 'It was simulated.', settled_cents: 0 });
+    expect(requests()).to.equal(before);
+    expect(transfers()).to.deep.equal([]);
+  });
+
   it('retries a transfer that exceeded the balance hours later, less the refunds by then', async () => {
     const { refer, transfers, stats } = await fixture.createAffiliate();
     const [kept, refunded] = [await refer(), await refer()];
@@ -119,52 +152,28 @@ describe('payouts with faults of transfers', () => {
     return uuid;
   }
 
-  for (const hasOtherPayout of [false, true]) {
-    it(`${hasOtherPayout ? 'logs for the operator' : 'marks as paid'} a transfer that succeeds after another worker was rejected${hasOtherPayout ? ', if the month has another payout' : ''}`, async () => {
-      const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
-      await fixture.billing.subscribe(await refer(), 'lite');
-      await fixture.advanceMonths();
-      fixture.billing.stripe.latencyMs = 700;
-      const countTransfers = () =>
-        fixture.billing.stripe.requests.filter(({ name }) => name === 'transfers.create').length;
-      const before = countTransfers();
-      const paying = fixture.runPayouts();
-      await eventually('the transfer is requested', async () => countTransfers() > before);
-      const uuid = await releaseMeanwhile(accountId);
-      const other = randomUUID();
-      if (hasOtherPayout) {
-        await fixture.billing.service.sql(
-          `WITH payout AS (
-             INSERT INTO payouts (uuid, affiliate_id, month, status, amount_cents, created_at)
-             SELECT $1, affiliate_id, month, 'pending', 1, now() FROM payouts WHERE uuid = $2 RETURNING uuid, affiliate_id
-           )
-           INSERT INTO tasks (kind, key, account_id, run_at, created_at)
-           SELECT 'payout.transfer', uuid, affiliate_id, now() + interval '1 day', now() FROM payout`,
-          [other, uuid],
-        );
-      }
-      await paying;
-      expect(transfers()).to.deep.equal([COMMISSION.lite]);
-      if (hasOtherPayout) {
-        const logLine = new RegExp(`^(?=.*${uuid}).*its month has another payout; reverse this transfer`, 'm');
-        await Promise.any(fixture.billing.service.workers.map((worker) => worker.waitForLog(logLine)));
-        const transfer = fixture.billing.stripe.store
-          .list('transfer')
-          .find(({ metadata }) => metadata['payout_uuid'] === uuid);
-        fixture.billing.stripe.store.remove(transfer?.id ?? '');
-        await fixture.billing.service.sql('DELETE FROM payouts WHERE uuid = $1', [other]);
-        return;
-      }
-      expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
-      fixture.billing.stripe.latencyMs = 0;
-      await fixture.billing.service.sql(
-        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`,
-        [uuid],
-      );
-      await fixture.runPayouts();
-      expect(transfers()).to.deep.equal([COMMISSION.lite]);
-    });
-  }
+  it('records a transfer that succeeds after another worker was rejected as that of the next payout', async () => {
+    const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.advanceMonths();
+    fixture.billing.stripe.latencyMs = 700;
+    const countTransfers = () =>
+      fixture.billing.stripe.requests.filter(({ name }) => name === 'transfers.create').length;
+    const before = countTransfers();
+    const paying = fixture.runPayouts();
+    await eventually('the transfer is requested', async () => countTransfers() > before);
+    const uuid = await releaseMeanwhile(accountId);
+    await paying;
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    fixture.billing.stripe.latencyMs = 0;
+    await fixture.billing.service.sql(
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`,
+      [uuid],
+    );
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+  });
 
   it('finds a transfer that succeeded after another worker was rejected and before its own worker died', async () => {
     const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
@@ -178,6 +187,91 @@ describe('payouts with faults of transfers', () => {
       `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`,
       [uuid],
     );
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+  });
+
+  /** Restores the database to a time before the payouts of an affiliate. Their transfers were made days ago. */
+  async function loseTransferredPayouts(accountId: string): Promise<void> {
+    const { service, stripe } = fixture.billing;
+    await service.sql(
+      `WITH lost AS (
+         UPDATE commissions c SET settled_cents = c.settled_cents - i.amount_cents
+           FROM payout_items i JOIN payouts p ON p.uuid = i.payout_uuid
+          WHERE c.id = i.commission_id AND p.connect_account_id = $1 AND p.status = 'paid'
+       ), items AS (
+         DELETE FROM payout_items i USING payouts p
+          WHERE p.uuid = i.payout_uuid AND p.connect_account_id = $1 AND p.status = 'paid'
+       ) DELETE FROM payouts WHERE connect_account_id = $1 AND status = 'paid'`,
+      [accountId],
+    );
+    for (const transfer of stripe.store.list('transfer')) transfer.created -= 3 * 86_400;
+  }
+
+  it('pays once what was transferred before a restore of the database, and what was not with the next payout', async () => {
+    const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    await loseTransferredPayouts(accountId);
+    await fixture.billing.subscribe(await refer(), 'pro');
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: COMMISSION.pro, paid_cents: COMMISSION.lite });
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.pro, COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: 0 });
+  });
+
+  it('deducts a refund after a restore of the database from what was transferred before', async () => {
+    const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
+    const refunded = await refer();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.billing.subscribe(refunded, 'lite');
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    await loseTransferredPayouts(accountId);
+    fixture.billing.stripe.refund(fixture.getInvoiceId(refunded));
+    await fixture.billing.drained();
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([2 * COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: -COMMISSION.lite, paid_cents: 2 * COMMISSION.lite });
+    await fixture.billing.subscribe(await refer(), 'pro');
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.pro - COMMISSION.lite, 2 * COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: 0 });
+  });
+
+  it('pays once if a payout is pending in a restored database that was rejected and followed by another', async () => {
+    const { refer, transfers, stats, accountId } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.advanceMonths();
+    fixture.billing.stripe.store.balanceCents = 0;
+    await fixture.runPayouts();
+    fixture.billing.stripe.store.balanceCents = null;
+    const setRejected = (change: string) =>
+      fixture.billing.service.sql(
+        `UPDATE payouts SET ${change} WHERE status = 'rejected' AND connect_account_id = $1`,
+        [accountId],
+      );
+    await setRejected(`completed_at = completed_at - interval '7 hours'`);
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    await loseTransferredPayouts(accountId);
+    await fixture.billing.service.sql(
+      `WITH settled AS (
+         UPDATE commissions c SET settled_cents = c.settled_cents + i.amount_cents
+           FROM payout_items i JOIN payouts p ON p.uuid = i.payout_uuid
+          WHERE c.id = i.commission_id AND p.connect_account_id = $1
+       ) INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+         SELECT 'payout.transfer', uuid, affiliate_id, now(), now() FROM payouts WHERE connect_account_id = $1`,
+      [accountId],
+    );
+    await setRejected(`status = 'pending', completed_at = NULL, last_error = NULL`);
     await fixture.runPayouts();
     expect(transfers()).to.deep.equal([COMMISSION.lite]);
     expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });

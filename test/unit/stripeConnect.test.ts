@@ -22,7 +22,7 @@ describe('payouts by Stripe Connect', () => {
         const id = await fixture.createConnectedAccount(uuid);
         lose(id);
         expect(await fixture.stripe.readConnectedAccount(id)).to.equal(null);
-        const request = { payoutUuid: randomUUID(), connectAccountId: id, amountCents: 100 };
+        const request = { payoutUuid: randomUUID(), accountUuid: uuid, connectAccountId: id, amountCents: 100 };
         for (const refused of [fixture.stripe.openOnboarding(id, ONBOARDING), fixture.stripe.createTransfer(request)]) {
           const error = (await captureError(refused)) as ProcessorError;
           expect(error).to.include({ fault: 'rejected', isConnectedAccountGone: true, isCustomerGone: false });
@@ -34,6 +34,23 @@ describe('payouts by Stripe Connect', () => {
         expect(await fixture.stripe.openOnboarding(other, ONBOARDING)).to.include(other);
       });
     }
+
+    it('lists the transfers of its owner that were not reversed, oldest first', async () => {
+      const accountUuid = randomUUID();
+      const connectAccountId = await fixture.createConnectedAccount(accountUuid);
+      fixture.fake.onboard(connectAccountId);
+      const transfer = (amountCents: number, owner = accountUuid) =>
+        fixture.stripe.createTransfer({ payoutUuid: randomUUID(), accountUuid: owner, connectAccountId, amountCents });
+      await transfer(99, randomUUID());
+      const made = [];
+      for (let amountCents = 100; amountCents <= 201; amountCents += 1) made.push(await transfer(amountCents));
+      const [reversed, reversedInPart, ...kept] = made;
+      fixture.fake.reverseTransfer(reversed?.id as string);
+      fixture.fake.reverseTransfer(reversedInPart?.id as string, 1);
+      const listed = await fixture.stripe.listTransfers(accountUuid);
+      expect(listed).to.deep.equal([reversedInPart, ...kept]);
+      expect(listed[0]).to.deep.equal({ id: reversedInPart?.id, connectAccountId, amountCents: 101 });
+    });
 
     it('cannot be created if Connect is not enabled', async () => {
       fixture.fake.store.isConnectEnabled = false;

@@ -1,9 +1,8 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import { processor, ProcessorError } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError, type ProcessorTransfer } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
-import { isDuplicate } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
@@ -85,7 +84,7 @@ export async function createPayout(affiliateId: number): Promise<void> {
       month,
       status: 'pending',
       amount_cents: amountCents,
-      connect_account_id: affiliate.connect_account_id,
+      connect_account_id: processor.isSimulated ? null : affiliate.connect_account_id,
       created_at: now(),
     });
     await PayoutItem.query(transaction).insert(
@@ -102,8 +101,8 @@ export function canReceivePayouts({ payout_enabled: isEnabled, connect_account_i
 }
 
 /**
- * Transfers a payout, whose uuid is the key. Searches for the transfer before it is requested, as an earlier run may have
- * done that without learning the outcome.
+ * Transfers a payout, whose uuid is the key. A transfer to the affiliate that no payout has recorded is taken as that of
+ * this one: its response was lost, or the database was restored to a time before it.
  */
 export const TRANSFER_PAYOUT: TaskKind = {
   name: 'payout.transfer',
@@ -112,18 +111,35 @@ export const TRANSFER_PAYOUT: TaskKind = {
   run: async ([{ key }]) => {
     const payout = await Payout.query().findOne({ uuid: key, status: 'pending' });
     if (payout === undefined) return undefined;
+    const isSimulated = payout.connect_account_id === null;
     // While payments are simulated, a real one waits: the processor may be configured again.
-    if (processor.isSimulated && payout.connect_account_id !== null) return { runAt: addMilliseconds(now(), HOUR_MS) };
-    const transferId = await processor.findTransfer(payout.uuid, payout.created_at);
-    if (transferId !== null) await markPayoutPaid(payout, transferId);
-    else await requestTransfer(payout);
+    if (processor.isSimulated && !isSimulated) return { runAt: addMilliseconds(now(), HOUR_MS) };
+    if (isSimulated) {
+      await (processor.isSimulated ? markPayoutPaid(payout, null) : releasePayout(payout, 'It was simulated.'));
+      return undefined;
+    }
+    const { uuid: accountUuid } = await Account.query().findById(payout.affiliate_id).throwIfNotFound();
+    const unrecorded = await findUnrecordedTransfer(payout.affiliate_id, accountUuid);
+    if (unrecorded !== undefined) await markPayoutPaid(payout, unrecorded);
+    else await requestTransfer(payout, accountUuid);
     return undefined;
   },
 };
 
-async function requestTransfer(payout: Payout): Promise<void> {
+/** Finds the oldest transfer to an affiliate that no payout has recorded. */
+async function findUnrecordedTransfer(
+  affiliateId: number,
+  accountUuid: string,
+): Promise<ProcessorTransfer | undefined> {
+  const transfers = await processor.listTransfers(accountUuid);
+  const paid = await Payout.query().where({ affiliate_id: affiliateId }).whereNotNull('stripe_transfer_id');
+  const recordedIds = new Set(paid.map((payout) => payout.stripe_transfer_id));
+  return transfers.find(({ id }) => !recordedIds.has(id));
+}
+
+async function requestTransfer(payout: Payout, accountUuid: string): Promise<void> {
   const { uuid: payoutUuid, amount_cents: amountCents, connect_account_id: connectAccountId } = payout;
-  const request = { payoutUuid, amountCents, connectAccountId: connectAccountId as string };
+  const request = { payoutUuid, accountUuid, amountCents, connectAccountId: connectAccountId as string };
   try {
     await markPayoutPaid(payout, await processor.createTransfer(request));
   } catch (err) {
@@ -133,65 +149,44 @@ async function requestTransfer(payout: Payout): Promise<void> {
   }
 }
 
-async function markPayoutPaid(payout: Payout, transferId: string | null): Promise<void> {
-  const paid = { status: 'paid', stripe_transfer_id: transferId, last_error: null, completed_at: now() } as const;
-  const isMarked = await Payout.transaction(async (transaction) => {
-    const marked = await Payout.query(transaction).findById(payout.uuid).where({ status: 'pending' }).patch(paid);
-    if (marked === 0) return false;
-    await recordPayoutEvent(transaction, payout, paid.completed_at);
-    return true;
-  });
-  if (!isMarked && transferId !== null) await reinstatePayout(payout, transferId, paid);
-}
-
-async function recordPayoutEvent(transaction: Transaction, payout: Payout, paidAt: Date): Promise<void> {
-  await recordEvent(transaction, {
-    accountId: payout.affiliate_id,
-    type: 'affiliate.payout',
-    subject: payout.uuid,
-    details: { month: payout.month, amount_cents: payout.amount_cents, paid_at: paidAt.toISOString() },
-  });
-}
+/** Adds to the largest item of a payout, which is payable, and settles as much of its commission. */
+const ADJUST_ITEM = prepared(
+  'adjust_payout_item',
+  `WITH adjusted AS (
+     UPDATE payout_items SET amount_cents = amount_cents + :cents
+      WHERE payout_uuid = :payout AND commission_id = (
+        SELECT commission_id FROM payout_items WHERE payout_uuid = :payout ORDER BY amount_cents DESC, commission_id LIMIT 1)
+     RETURNING commission_id
+   )
+   UPDATE commissions c SET settled_cents = settled_cents + :cents FROM adjusted WHERE c.id = adjusted.commission_id`,
+);
 
 /**
- * Marks a rejected payout as paid: another process received the rejection, but the transfer exists. The payout settles
- * its commissions again. If another payout has settled them meanwhile, the excess is deducted from the next ones.
+ * Marks a payout as paid by a transfer, unless it was rejected meanwhile: then the next payout finds the transfer. One that
+ * was found may be of another amount, as other commissions are known now. The difference is settled as well, so that a
+ * later payout deducts or pays it.
  */
-async function reinstatePayout(
-  payout: Payout,
-  transferId: string,
-  paid: Partial<Payout> & { completed_at: Date },
-): Promise<void> {
-  const { uuid, affiliate_id: affiliateId } = payout;
-  try {
-    await Payout.transaction(async (transaction) => {
-      await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate();
-      const again = await Payout.query(transaction).findById(uuid).where({ status: 'rejected' }).patch(paid);
-      if (again === 0) return;
-      await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: 1 }, transaction);
-      await recordPayoutEvent(transaction, payout, paid.completed_at);
-      logger.warn({ payout: uuid, transferId }, 'rejected payout was transferred after all');
-    });
-  } catch (err) {
-    if (!isDuplicate(err)) throw err;
-    const message = 'rejected payout was transferred, but its month has another payout; reverse this transfer by hand';
-    logger.error({ payout: uuid, affiliateId, transferId }, message);
-  }
-}
-
-/**
- * Searches for the transfer of an affiliate's last rejected payout before another payout is created. Two workers may
- * have requested it: one was rejected, and the other succeeded and died before it recorded the transfer.
- * @throws ProcessorError while the processor is unavailable.
- */
-export async function recoverRejectedTransfer(affiliateId: number): Promise<void> {
-  const last = await Payout.query()
-    .where({ affiliate_id: affiliateId, status: 'rejected' })
-    .orderBy('completed_at', 'desc')
-    .first();
-  if (last === undefined) return;
-  const transferId = await processor.findTransfer(last.uuid, last.created_at);
-  if (transferId !== null) await markPayoutPaid(last, transferId);
+async function markPayoutPaid(payout: Payout, transfer: ProcessorTransfer | null): Promise<void> {
+  const { uuid, affiliate_id: accountId, month } = payout;
+  const amountCents = transfer?.amountCents ?? payout.amount_cents;
+  const paidAt = now();
+  await Payout.transaction(async (transaction) => {
+    const marked = await Payout.query(transaction)
+      .findById(uuid)
+      .where({ status: 'pending' })
+      .patch({
+        status: 'paid',
+        amount_cents: amountCents,
+        connect_account_id: transfer?.connectAccountId ?? payout.connect_account_id,
+        stripe_transfer_id: transfer?.id ?? null,
+        completed_at: paidAt,
+      });
+    if (marked === 0) return;
+    const cents = amountCents - payout.amount_cents;
+    if (cents !== 0) await runStatement(ADJUST_ITEM, { payout: uuid, cents }, transaction);
+    const details = { month, amount_cents: amountCents, paid_at: paidAt.toISOString() };
+    await recordEvent(transaction, { accountId, type: 'affiliate.payout', subject: uuid, details });
+  });
 }
 
 /** A paid payout whose transfer was reversed by hand at the processor. */

@@ -5,13 +5,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { trySync } from '../payments/processorErrors.ts';
 import { syncCommission } from './commissions.ts';
 import { syncPendingOnboardings } from './payoutAccounts.ts';
-import {
-  recoverRejectedTransfer,
-  getFreshnessCutoff,
-  getMonthStart,
-  createPayout,
-  outstandingCommissions,
-} from './payouts.ts';
+import { createPayout, getFreshnessCutoff, getMonthStart, outstandingCommissions } from './payouts.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
 /** A rejected payout is retried after this time. */
@@ -56,7 +50,6 @@ export async function runPayouts(): Promise<void> {
 
 async function payAffiliate(affiliateId: number, monthStart: Date): Promise<void> {
   if (!(await syncOutstandingInvoices(affiliateId, monthStart))) return;
-  await recoverRejectedTransfer(affiliateId);
   await createPayout(affiliateId);
 }
 

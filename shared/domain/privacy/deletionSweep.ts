@@ -17,6 +17,8 @@ import { eraseAccount } from './erase.ts';
 export const DELETE_ACCOUNT: TaskKind = {
   name: DELETE_ACCOUNT_KIND,
   backoff: { minMs: 30_000, maxMs: HOUR_MS },
+  // The erasure of a large account takes long, and others must not wait for it.
+  concurrency: 4,
   waiting: 'SELECT account_id, cast(account_id AS text) AS key FROM account_deletions',
   run: async ([{ key }]) => {
     const deletion = await AccountDeletion.query().findById(Number(key));
@@ -28,8 +30,16 @@ export const DELETE_ACCOUNT: TaskKind = {
 };
 
 /** Stops payments, and waits until the account is to be erased. Repeated each day, as another may have begun since. */
-async function prepare({ account_id: accountId, erase_at: eraseAt }: AccountDeletion): Promise<Postponement> {
+async function prepare({
+  account_id: accountId,
+  erase_at: eraseAt,
+  subscription_id: subscriptionId,
+}: AccountDeletion): Promise<Postponement> {
   await stopRenewals(accountId);
+  // An undo schedules its step at once, which may have resumed the subscription before it was stopped here.
+  const current = await AccountDeletion.query().findById(accountId);
+  const isUndone = current === undefined || current.status === 'undone';
+  if (isUndone && subscriptionId !== null) await resumeRenewal(subscriptionId);
   const tomorrow = addMilliseconds(now(), DAY_MS);
   return { runAt: eraseAt < tomorrow ? eraseAt : tomorrow };
 }

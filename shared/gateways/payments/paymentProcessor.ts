@@ -186,6 +186,14 @@ export interface ConnectedAccount {
   canReceiveTransfers: boolean;
 }
 
+/** The transfer of a payout. */
+export interface ProcessorTransfer {
+  id: string;
+  /** The connected account that received it. */
+  connectAccountId: string | null;
+  amountCents: number;
+}
+
 export interface ProcessorEvent {
   id: string;
   type: string;
@@ -363,15 +371,16 @@ export interface PaymentProcessor {
   readConnectedAccount(connectAccountId: string): Promise<ConnectedAccount | null>;
   /**
    * Transfers a payout to a connected account, once per payout even if repeated within a day.
-   * @returns the id of the transfer; null if it is simulated.
+   * @param request.accountUuid the affiliate, of whom {@link listTransfers} lists it.
    */
   createTransfer(request: {
     payoutUuid: string;
+    accountUuid: string;
     connectAccountId: string;
     amountCents: number;
-  }): Promise<string | null>;
-  /** Searches for the transfer of a payout that was created at that time and not reversed. @returns its id. */
-  findTransfer(payoutUuid: string, createdAt: Date): Promise<string | null>;
+  }): Promise<ProcessorTransfer>;
+  /** Lists the transfers of an affiliate's payouts, oldest first, without those that were reversed as a whole. */
+  listTransfers(accountUuid: string): Promise<ProcessorTransfer[]>;
   /** Returns whether all of a transfer was reversed, by hand. */
   isTransferReversed(transferId: string): Promise<boolean>;
 

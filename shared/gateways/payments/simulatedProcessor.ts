@@ -61,8 +61,8 @@ export const simulatedProcessor: PaymentProcessor = {
   openOnboarding: rejectConnectedAccount,
   /** Fails, as null would disable the payouts of a stored Stripe account. */
   readConnectedAccount: rejectConnectedAccount,
-  createTransfer: async () => null,
-  findTransfer: async () => null,
+  createTransfer: rejectConnectedAccount,
+  listTransfers: rejectConnectedAccount,
   isTransferReversed: async () => false,
 
   listOpenSubscriptions: async () => [],

@@ -1,8 +1,11 @@
 import type Stripe from 'stripe';
 import { sha256 } from '../../lib/secrets.ts';
-import type { PaymentProcessor } from './paymentProcessor.ts';
+import type { PaymentProcessor, ProcessorTransfer } from './paymentProcessor.ts';
 import { findOrNull, unwrap, withIdempotencyKey } from './stripeClient.ts';
-import { ACCOUNT_KEY, buildOwnerKey, CURRENCY, PAYOUT_KEY, toSearchStart } from './stripeMappers.ts';
+import { ACCOUNT_KEY, buildOwnerKey, CURRENCY, getStripeId, PAYOUT_KEY } from './stripeMappers.ts';
+
+/** Number of transfers of an affiliate that are read: those of 80 years. */
+const TRANSFERS_MAX = 1_000;
 
 /** Builds the methods for payouts, by Stripe Connect: affiliates have connected accounts that receive transfers. */
 export function buildConnectMethods(stripe: Stripe) {
@@ -31,28 +34,33 @@ export function buildConnectMethods(stripe: Stripe) {
       return { isOnboarded: account.details_submitted, canReceiveTransfers: account.payouts_enabled && takesTransfers };
     },
 
-    createTransfer: async ({ payoutUuid, connectAccountId, amountCents }) => {
+    createTransfer: async ({ payoutUuid, accountUuid, connectAccountId, amountCents }) => {
       const params = {
         amount: amountCents,
         currency: CURRENCY,
         destination: connectAccountId,
-        // `findTransfer` searches by this field.
-        transfer_group: payoutUuid,
+        // `listTransfers` searches by this field. It is the same for all payouts: one that a restored database does not
+        // know is found as well.
+        transfer_group: accountUuid,
         metadata: { [PAYOUT_KEY]: payoutUuid },
       };
-      return (await unwrap(stripe.transfers.create(params, { idempotencyKey: `payout-${payoutUuid}` }))).id;
+      return toTransfer(await unwrap(stripe.transfers.create(params, { idempotencyKey: `payout-${payoutUuid}` })));
     },
 
-    findTransfer: async (payoutUuid, createdAt) => {
-      const transfers = stripe.transfers.list({
-        transfer_group: payoutUuid,
-        created: { gte: toSearchStart(createdAt) },
-        limit: 10,
-      });
-      return (await unwrap(transfers)).data.find(({ reversed: isReversed }) => !isReversed)?.id ?? null;
+    listTransfers: async (accountUuid) => {
+      const pages = stripe.transfers.list({ transfer_group: accountUuid, limit: 100 });
+      const newestFirst = await unwrap(pages.autoPagingToArray({ limit: TRANSFERS_MAX }));
+      return newestFirst
+        .filter(({ reversed: isReversed }) => !isReversed)
+        .map(toTransfer)
+        .toReversed();
     },
 
     isTransferReversed: async (transferId) =>
       (await findOrNull(stripe.transfers.retrieve(transferId)))?.reversed === true,
   } satisfies Partial<PaymentProcessor>;
+}
+
+function toTransfer({ id, destination, amount }: Stripe.Transfer): ProcessorTransfer {
+  return { id, connectAccountId: getStripeId(destination), amountCents: amount };
 }

@@ -28,12 +28,12 @@ export async function compareStripeWithDatabase(theirs: StripeSummary, client: Q
   for (const uuid of theirs.doublePaidPayouts) report('paid-once', uuid, 'two transfers were made for it');
 
   const payouts = await client.query(
-    `SELECT uuid, connect_account_id || ' ' || amount_cents AS paid FROM payouts WHERE status = 'paid'`,
+    `SELECT stripe_transfer_id AS id, connect_account_id || ' ' || amount_cents AS paid FROM payouts WHERE status = 'paid'`,
   );
   findDifferences(
-    new Map(payouts.rows.map(({ uuid, paid }) => [uuid, paid])),
-    new Map([...theirs.transfers].map(([uuid, { accountId, amountCents }]) => [uuid, `${accountId} ${amountCents}`])),
-  ).forEach(([uuid, ours, other]) => report('transfers-are-payouts', uuid, `paid ${ours}, transferred ${other}`));
+    new Map(payouts.rows.map(({ id, paid }) => [id, paid])),
+    new Map([...theirs.transfers].map(([id, { accountId, amountCents }]) => [id, `${accountId} ${amountCents}`])),
+  ).forEach(([id, ours, other]) => report('transfers-are-payouts', id, `paid ${ours}, transferred ${other}`));
 
   const paid = new Map(
     [...theirs.topups].filter(([, { succeeded }]) => succeeded > 0).map(([uuid]) => [uuid, 'succeeded']),

@@ -54,7 +54,7 @@ export interface StripeSummary {
   doubleChargedTopups: string[];
   /** The accounts (where unknown, the customers) with more than one subscription that has not ended. */
   doubleSubscribedAccounts: string[];
-  /** Transferred amounts by `payout_uuid`. */
+  /** Transfers by their ids. */
   transfers: Map<string, { accountId: string; amountCents: number }>;
   /** The payouts with more than one transfer. */
   doublePaidPayouts: string[];
@@ -81,14 +81,7 @@ export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, stri
   const bought = [...store.list('subscription'), ...store.list('payment_intent')];
   const buyers = new Set(bought.map(({ customer }) => getId(customer)));
   const charges = store.list('charge');
-  const transfers = store
-    .list('transfer')
-    .filter(({ reversed }) => !reversed)
-    .map((transfer) => ({
-      payoutUuid: transfer.metadata['payout_uuid'] ?? transfer.id,
-      accountId: getId(transfer.destination),
-      amountCents: transfer.amount - transfer.amount_reversed,
-    }));
+  const transfers = store.list('transfer').filter(({ reversed }) => !reversed);
   const succeeded = charges.filter(({ status }) => status === 'succeeded');
   return {
     at: new Date(1_000 * store.now()),
@@ -101,8 +94,13 @@ export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, stri
       succeededCents: sum(succeeded.map(({ amount }) => amount)),
       refundedCents: sum(succeeded.map(({ amount_refunded }) => amount_refunded)),
     },
-    transfers: new Map(transfers.map(({ payoutUuid, ...transfer }) => [payoutUuid, transfer])),
-    doublePaidPayouts: findDuplicates(transfers.map(({ payoutUuid }) => payoutUuid)),
+    transfers: new Map(
+      transfers.map(({ id, destination, amount, amount_reversed: reversed }) => [
+        id,
+        { accountId: getId(destination), amountCents: amount - reversed },
+      ]),
+    ),
+    doublePaidPayouts: findDuplicates(transfers.map(({ id, metadata }) => metadata['payout_uuid'] ?? id)),
     doubleChargedTopups: [...topups].filter(([, topup]) => topup.succeeded > 1).map(([uuid]) => uuid),
     doubleSubscribedAccounts: findDuplicates(alive.map(({ customer }) => findAccount(getId(customer)))),
     duplicateCustomers: findDuplicates(
