@@ -11,6 +11,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import {
+  addUnusedUploads,
   buildImageCatalog,
   createAnimation,
   createEdit,
@@ -265,12 +266,7 @@ describe('limits of input images', () => {
   it('images that cannot be decoded count towards the images of a day', async () => {
     const broken = Buffer.concat([image.subarray(0, 40), Buffer.alloc(40)]);
     const reference = `data:image/png;base64,${broken.toString('base64')}`;
-    await service.sql(
-      `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
-       SELECT gen_random_uuid(), id, 'upload', 'pending', 'image/png', 1, now(), now() + interval '1 day'
-         FROM accounts, generate_series(1, 199) WHERE email = $1`,
-      [customer.email],
-    );
+    await addUnusedUploads(service, customer, 199);
     for (let attempt = 0; attempt < 2; attempt += 1)
       expectError(await createEdit(customer, [reference]), 'validation_error', 'cannot be decoded');
     expect(await countUploads()).to.equal(200);
