@@ -62,6 +62,8 @@ export const UPLOAD_MAX_AGE_MS = 2 * DAY_MS;
 export const UPLOAD_ADDRESS_MS = HOUR_MS;
 /** Time limit for the file of an upload to disk: 20 MB need 35 KB a second. */
 export const UPLOAD_TIME_LIMIT_MS = 10 * MINUTE_MS;
+/** Bytes that must arrive within each such time until then. */
+export const UPLOAD_PACE = { bytes: 200_000, ms: 20_000 } as const;
 /** Maximum number of an account's images of 24 hours that no generation keeps, and the sum of their bytes. */
 export const UNUSED_UPLOADS_MAX = 200;
 export const UNUSED_UPLOADS_MAX_BYTES = 1_000_000_000;

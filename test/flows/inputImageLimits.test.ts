@@ -263,6 +263,33 @@ describe('limits of input images', () => {
     expect((await putFile(last, image)).status).to.equal(200);
   });
 
+  it('files of test accounts leave places for those of others', async () => {
+    const others = await Promise.all(Array.from({ length: 5 }, () => service.createCustomer(null)));
+    const uploads = await service.sql<{ uuid: string }>(
+      `WITH tests AS (
+         INSERT INTO accounts (uuid, live_account_id, email, social_provider, onboarding_step, parallel_limit, created_at)
+         SELECT gen_random_uuid(), id, 'test-mode:' || uuid, 'test', 'complete', 4, now() FROM accounts
+          WHERE email = ANY ($1) RETURNING id)
+       INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
+       SELECT gen_random_uuid(), id, 'upload', 'pending', 'image/png', 1, now(), now() + interval '1 day'
+         FROM tests, generate_series(1, 5) RETURNING uuid`,
+      [others.map(({ email }) => email)],
+    );
+    const ends: (() => void)[] = [];
+    const ended = new Promise<void>((resolve) => ends.push(resolve));
+    const body = async function* () {
+      await ended;
+      yield Buffer.from('x');
+    };
+    const file = () => ({ contentType: 'image/png', length: 1, body: body() });
+    const received = Promise.allSettled(uploads.map(({ uuid }) => receiveFile(uuid, file())));
+    await eventually('their places are taken', async () => (await countArriving()) === 16);
+    const created = await createUpload(customer, image.length);
+    expect((await putFile(created, image)).status).to.equal(200);
+    for (const end of ends) end();
+    expect((await received).filter(({ status }) => status === 'fulfilled')).to.have.length(16);
+  });
+
   it('images that cannot be decoded count towards the images of a day', async () => {
     const broken = Buffer.concat([image.subarray(0, 40), Buffer.alloc(40)]);
     const reference = `data:image/png;base64,${broken.toString('base64')}`;
