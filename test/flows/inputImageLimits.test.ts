@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { access, mkdir, readdir, rename, rm, readFile, utimes, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -189,6 +190,24 @@ describe('limits of input images', () => {
     expect(await oldest?.reply).to.match(/^HTTP\/1\.1 400 /);
     for (const request of open) request.end('}');
     await Promise.all(open.map(({ reply }) => reply));
+  });
+
+  it('large bodies that wait for images at addresses leave room for other accounts', async () => {
+    const waiting: ServerResponse[] = [];
+    const slow = await startFileServer((_request, response) => void waiting.push(response));
+    // The decoder drops bytes after the image.
+    const padded = Buffer.concat([image, Buffer.alloc(4_490_000)]).toString('base64');
+    const send = (sender: TestCustomer) =>
+      Array.from({ length: 3 }, () => createEdit(sender, [`data:image/png;base64,${padded}`, `${slow.url}/image.png`]));
+    const [first, second] = [await service.createCustomer('studio'), await service.createCustomer('studio')];
+    const responses = send(first);
+    await eventually('the first three wait', () => waiting.length === 3);
+    responses.push(...send(second));
+    await eventually('one more waits', () => waiting.length === 4);
+    expectError(await sendLarge(), 'validation_error', 'params.images');
+    for (const response of waiting) response.end(image);
+    const rejected = (await Promise.all(responses)).filter(({ body }) => body.error === 'rate_limited');
+    expect(rejected).to.have.length(2);
   });
 
   it('a large body needs a plan before it is read', async () => {
