@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { UPLOAD_TIME_LIMIT_MS } from '../shared/spec/limits.ts';
+import { UPLOAD_PACE, UPLOAD_TIME_LIMIT_MS } from '../shared/spec/limits.ts';
 
 /** Time limit for the body of a request. Node's own limit is for all requests, and uploads take longer. */
 export const BODY_TIME_LIMIT_MS = 30_000;
@@ -12,14 +12,28 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-/** A request that may have a time limit of its own. */
+/** Bytes that must arrive within each such time. */
+interface Pace {
+  bytes: number;
+  ms: number;
+}
+
+/** A request that may have the time of an upload, at this pace. */
 interface TimedRequest extends IncomingMessage {
-  bodyTimeLimitMs?: number;
+  pace?: Pace;
+}
+
+/** A body that is arriving. */
+interface Arrival {
+  since: number;
+  /** Time at which the pace was last kept, with the bytes that the connection had received until then. */
+  paceSince: number;
+  paceBytes: number;
 }
 
 /** Allows a request the time of an upload for its body. Call it only once the request is authorized. */
-export function allowSlowBody(request: IncomingMessage): void {
-  (request as TimedRequest).bodyTimeLimitMs = UPLOAD_TIME_LIMIT_MS;
+export function allowSlowBody(request: IncomingMessage, pace: Pace = UPLOAD_PACE): void {
+  (request as TimedRequest).pace = pace;
 }
 
 /**
@@ -28,23 +42,34 @@ export function allowSlowBody(request: IncomingMessage): void {
  * @param listStarted lists the requests that are handled now.
  */
 export function limitBodyTime(server: Server, listStarted: () => Iterable<Exchange>, timeLimitMs: number): void {
-  let incompleteSince = new Map<TimedRequest, number>();
+  let incomplete = new Map<TimedRequest, Arrival>();
   const checking = setInterval(
     () => {
       const at = performance.now();
-      const earlier = incompleteSince;
-      incompleteSince = new Map();
+      const earlier = incomplete;
+      incomplete = new Map();
       for (const { request, response } of listStarted()) {
         if (request.complete) continue;
-        const since = earlier.get(request) ?? at;
-        incompleteSince.set(request, since);
-        if (at - since >= ((request as TimedRequest).bodyTimeLimitMs ?? timeLimitMs)) endRequest(request, response);
+        const arrival = earlier.get(request) ?? startArrival(request, at);
+        incomplete.set(request, arrival);
+        if (isLate(request, arrival, at, timeLimitMs)) endRequest(request, response);
       }
     },
     Math.min(CHECK_INTERVAL_MS, timeLimitMs),
   );
   checking.unref();
   server.once('close', () => clearInterval(checking));
+}
+
+function startArrival({ socket }: IncomingMessage, at: number): Arrival {
+  return { since: at, paceSince: at, paceBytes: socket.bytesRead };
+}
+
+function isLate({ pace, socket }: TimedRequest, arrival: Arrival, at: number, timeLimitMs: number): boolean {
+  if (pace === undefined) return at - arrival.since >= timeLimitMs;
+  if (socket.bytesRead - arrival.paceBytes >= pace.bytes)
+    Object.assign(arrival, { paceSince: at, paceBytes: socket.bytesRead });
+  return at - arrival.since >= UPLOAD_TIME_LIMIT_MS || at - arrival.paceSince >= pace.ms;
 }
 
 function endRequest({ socket }: IncomingMessage, response: ServerResponse): void {

@@ -13,7 +13,7 @@ CREATE TABLE uploads (
   error         text,
   media_token   uuid        NOT NULL DEFAULT gen_random_uuid() UNIQUE,
   created_at    timestamptz NOT NULL,
-  -- 24 hours after the last use. A generation that uses the image keeps it longer.
+  -- 24 hours after the last use, at most two days after created_at. A generation may keep the image longer.
   expires_at    timestamptz NOT NULL,
   CHECK ((status = 'failed') = (error IS NOT NULL)),
   CHECK ((status = 'ready') = (width IS NOT NULL)),

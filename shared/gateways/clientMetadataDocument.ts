@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Dispatcher } from 'undici';
 import { tryParseBoundedJson } from '../lib/boundedJson.ts';
 import { config } from '../lib/config.ts';
@@ -35,10 +36,11 @@ export interface ClientMetadataDocument {
 /** Returns the one host that may have a private address and serve plain http: a fake on a developer's machine. */
 const getTrustedHost = () => config.OAUTH_CLIENT_DOCUMENT_HOST;
 
-/** Bound on concurrent fetches, because unauthenticated clients choose the address. */
-const MAX_CONCURRENT_FETCHES = 8;
+/** Bounds on fetches, because clients choose the address: those in progress, and those that wait for one of these to end. */
+const CONCURRENT_FETCHES_MAX = 8;
+const WAITING_FETCHES_MAX = 32;
 
-const state = perService(() => ({ fetching: 0 }));
+const slots = perService(() => pLimit(CONCURRENT_FETCHES_MAX));
 
 /** Returns true if a client id is the address of a metadata document. */
 export function isMetadataDocumentUrl(clientId: string): boolean {
@@ -50,14 +52,18 @@ export function isMetadataDocumentUrl(clientId: string): boolean {
 }
 
 /**
- * Fetches the metadata document of a client from a public address, without redirects, within limits of size and time.
+ * Fetches the metadata document of a client from a public address, without redirects, within limits of size and time. Of
+ * too many, those that came first go first, so that slow hosts delay others and do not keep them out.
  * @throws InvalidMetadataError
  */
 export async function fetchClientMetadataDocument(address: string): Promise<ClientMetadataDocument> {
-  if (state().fetching >= MAX_CONCURRENT_FETCHES)
+  if (slots().pendingCount >= WAITING_FETCHES_MAX)
     throw new InvalidMetadataError('cannot be fetched now: too many fetches are in progress', { isTemporary: true });
+  return slots()(() => fetchDocument(address));
+}
+
+async function fetchDocument(address: string): Promise<ClientMetadataDocument> {
   const dispatcher = selectMetadataDispatcher(new URL(address));
-  state().fetching += 1;
   const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
   try {
     const response = await sendRequest(address, { dispatcher, signal, headers: { accept: 'application/json' } });
@@ -68,8 +74,6 @@ export async function fetchClientMetadataDocument(address: string): Promise<Clie
     };
   } catch (error) {
     throw error instanceof InvalidMetadataError ? error : describeFetchError(error as Error & { code?: string });
-  } finally {
-    state().fetching -= 1;
   }
 }
 

@@ -55,14 +55,18 @@ export const SIGN_IN_ATTEMPT_MS = 10 * MINUTE_MS;
 export const IMAGE_MAX_BYTES = 20_000_000;
 export const DATA_URL_MAX_BYTES = 5_000_000;
 export const IMAGE_URL_MAX_CHARACTERS = 2_000;
-/** Time for which an upload is kept after its last use. */
+/** Time for which an upload is kept after its last use, and in total. A generation may keep it longer. */
 export const UPLOAD_RETENTION_MS = DAY_MS;
+export const UPLOAD_MAX_AGE_MS = 2 * DAY_MS;
 /** Time within which the file of an upload must be sent. */
 export const UPLOAD_ADDRESS_MS = HOUR_MS;
 /** Time limit for the file of an upload to disk: 20 MB need 35 KB a second. */
 export const UPLOAD_TIME_LIMIT_MS = 10 * MINUTE_MS;
-/** Maximum number of an account's images that no generation uses. */
+/** Bytes that must arrive within each such time until then. */
+export const UPLOAD_PACE = { bytes: 200_000, ms: 20_000 } as const;
+/** Maximum number of an account's images of 24 hours that no generation keeps, and the sum of their bytes. */
 export const UNUSED_UPLOADS_MAX = 200;
+export const UNUSED_UPLOADS_MAX_BYTES = 1_000_000_000;
 
 /** Webhooks (docs/webhooks.md). */
 export const WEBHOOK_ENDPOINTS_MAX = 10;

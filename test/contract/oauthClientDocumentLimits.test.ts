@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { closeFileServers, type FileServer, startFileServer } from '../fakes/fileServers.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -31,7 +32,9 @@ describe('fetches of OAuth client metadata documents', () => {
       redirect_uris: [REDIRECT_URI],
       token_endpoint_auth_method: 'none',
     };
-    waiting.get(path)?.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    const response = waiting.get(path);
+    waiting.delete(path);
+    response?.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
   }
 
   it('an account that waits for two slow documents gets its third rejected, and other accounts are served', async () => {
@@ -45,5 +48,19 @@ describe('fetches of OAuth client metadata documents', () => {
     await eventually('the other is being fetched', () => waiting.has('/other.json'));
     for (const path of ['/other.json', '/slow-1.json', '/slow-2.json']) reply(path);
     expect((await Promise.all([others, ...slow])).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+  });
+
+  it('a document of another account waits while the slow ones of four accounts are fetched', async () => {
+    const paths = Array.from({ length: 8 }, (_, index) => `/held-${index}.json`);
+    const customers = await Promise.all(Array.from({ length: 5 }, () => service.createCustomer(null)));
+    const slow = paths.map((path, index) => ask(customers[index % 4] as TestCustomer, path));
+    // The service opens four connections to a host.
+    await eventually('four are being fetched', () => waiting.size === 4);
+    const late = ask(customers[4] as TestCustomer, '/late.json');
+    expect(await Promise.race([late, delay(500, 'it waits')])).to.equal('it waits');
+    const replying = setInterval(() => [...waiting.keys()].forEach(reply), 20);
+    const pages = await Promise.all([late, ...slow]);
+    clearInterval(replying);
+    expect(pages.map(({ status }) => status)).to.deep.equal(Array(9).fill(200));
   });
 });

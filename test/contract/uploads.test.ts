@@ -6,7 +6,14 @@ import { buildImageUrl } from '../../shared/domain/uploads/uploadAddresses.ts';
 import { withReservedName } from '../../shared/gateways/media/tempFiles.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError, UUID } from '../harness/errorEnvelope.ts';
-import { buildImageCatalog, createUpload, makeImage, putFile, upload } from '../harness/inputImages.ts';
+import {
+  addUnusedUploads,
+  buildImageCatalog,
+  createUpload,
+  makeImage,
+  putFile,
+  upload,
+} from '../harness/inputImages.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const HOUR_MS = 3_600_000;
@@ -212,21 +219,25 @@ describe('uploads', () => {
     expect((await read(created.uuid)).body).to.include({ status: 'ready', width: 30 });
   });
 
-  it('an account has at most 200 images of a day that no generation uses', async () => {
-    const [account] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
-    await service.sql(
-      `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
-       SELECT gen_random_uuid(), $1, 'upload', 'pending', 'image/png', 1, now(), now() + interval '1 day'
-         FROM generate_series(1, 199)`,
-      [account.id],
+  it('an account has at most 200 images of a day that no generation uses, also of requests at the same time', async () => {
+    await addUnusedUploads(service, customer, 195);
+    const responses = await Promise.all(
+      Array.from({ length: 10 }, () => create({ content_type: 'image/png', bytes: 10 })),
     );
-    await createUpload(customer, 10);
-    const response = await create({ content_type: 'image/png', bytes: 10 });
-    expectError(response, 'rate_limited');
-    expect(Number(response.headers.get('retry-after'))).to.be.greaterThan(0);
+    expect(responses.filter(({ status }) => status === 201)).to.have.length(5);
+    const [rejected] = responses.filter(({ status }) => status !== 201) as [(typeof responses)[0]];
+    expectError(rejected, 'rate_limited');
+    expect(Number(rejected.headers.get('retry-after'))).to.be.greaterThan(0);
   });
 
-  it('64 files arrive at a time, and 8 of an account, also if their requests begin together', async () => {
+  it('an account has at most 1,000 MB of images of a day that no generation uses', async () => {
+    await addUnusedUploads(service, customer, 50, 19_900_000);
+    expectError(await create({ content_type: 'image/png', bytes: 5_000_001 }), 'rate_limited', '1,000 MB');
+    await createUpload(customer, 5_000_000);
+    expectError(await create({ content_type: 'image/png', bytes: 1 }), 'rate_limited');
+  });
+
+  it('the files that arrive at a time are limited, also if their requests begin together', async () => {
     for (const [accounts, accepted] of [
       [1, 8],
       [9, 64],
@@ -235,8 +246,8 @@ describe('uploads', () => {
       const arrive = () => new Promise<void>((resolve) => endings.push(resolve));
       let refused = 0;
       const requests = Array.from({ length: 10 * accounts }, async (_, index) => {
-        const reservation = { group: String(index % accounts), name: String(index), max: 8 };
-        if ((await withReservedName(reservation, arrive)) === null) refused += 1;
+        const account = `${index % accounts}-`;
+        if ((await withReservedName(`${account}${index}`, { '': 64, [account]: 8 }, arrive)) === null) refused += 1;
       });
       await eventually('all are decided', async () => endings.length + refused === requests.length);
       for (const end of endings) end();

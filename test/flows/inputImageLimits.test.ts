@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { access, mkdir, readdir, rename, rm, readFile, utimes, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -11,6 +12,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import {
+  addUnusedUploads,
   buildImageCatalog,
   createAnimation,
   createEdit,
@@ -190,6 +192,24 @@ describe('limits of input images', () => {
     await Promise.all(open.map(({ reply }) => reply));
   });
 
+  it('large bodies that wait for images at addresses leave room for other accounts', async () => {
+    const waiting: ServerResponse[] = [];
+    const slow = await startFileServer((_request, response) => void waiting.push(response));
+    // The decoder drops bytes after the image.
+    const padded = Buffer.concat([image, Buffer.alloc(4_490_000)]).toString('base64');
+    const send = (sender: TestCustomer) =>
+      Array.from({ length: 3 }, () => createEdit(sender, [`data:image/png;base64,${padded}`, `${slow.url}/image.png`]));
+    const [first, second] = [await service.createCustomer('studio'), await service.createCustomer('studio')];
+    const responses = send(first);
+    await eventually('the first three wait', () => waiting.length === 3);
+    responses.push(...send(second));
+    await eventually('one more waits', () => waiting.length === 4);
+    expectError(await sendLarge(), 'validation_error', 'params.images');
+    for (const response of waiting) response.end(image);
+    const rejected = (await Promise.all(responses)).filter(({ body }) => body.error === 'rate_limited');
+    expect(rejected).to.have.length(2);
+  });
+
   it('a large body needs a plan before it is read', async () => {
     const visitor = await service.createCustomer(null);
     const [unfinished] = await openUnfinished(visitor, 1);
@@ -262,15 +282,37 @@ describe('limits of input images', () => {
     expect((await putFile(last, image)).status).to.equal(200);
   });
 
+  it('files of test accounts leave places for those of others', async () => {
+    const others = await Promise.all(Array.from({ length: 5 }, () => service.createCustomer(null)));
+    const uploads = await service.sql<{ uuid: string }>(
+      `WITH tests AS (
+         INSERT INTO accounts (uuid, live_account_id, email, social_provider, onboarding_step, parallel_limit, created_at)
+         SELECT gen_random_uuid(), id, 'test-mode:' || uuid, 'test', 'complete', 4, now() FROM accounts
+          WHERE email = ANY ($1) RETURNING id)
+       INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
+       SELECT gen_random_uuid(), id, 'upload', 'pending', 'image/png', 1, now(), now() + interval '1 day'
+         FROM tests, generate_series(1, 5) RETURNING uuid`,
+      [others.map(({ email }) => email)],
+    );
+    const ends: (() => void)[] = [];
+    const ended = new Promise<void>((resolve) => ends.push(resolve));
+    const body = async function* () {
+      await ended;
+      yield Buffer.from('x');
+    };
+    const file = () => ({ contentType: 'image/png', length: 1, body: body() });
+    const received = Promise.allSettled(uploads.map(({ uuid }) => receiveFile(uuid, file())));
+    await eventually('their places are taken', async () => (await countArriving()) === 16);
+    const created = await createUpload(customer, image.length);
+    expect((await putFile(created, image)).status).to.equal(200);
+    for (const end of ends) end();
+    expect((await received).filter(({ status }) => status === 'fulfilled')).to.have.length(16);
+  });
+
   it('images that cannot be decoded count towards the images of a day', async () => {
     const broken = Buffer.concat([image.subarray(0, 40), Buffer.alloc(40)]);
     const reference = `data:image/png;base64,${broken.toString('base64')}`;
-    await service.sql(
-      `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
-       SELECT gen_random_uuid(), id, 'upload', 'pending', 'image/png', 1, now(), now() + interval '1 day'
-         FROM accounts, generate_series(1, 199) WHERE email = $1`,
-      [customer.email],
-    );
+    await addUnusedUploads(service, customer, 199);
     for (let attempt = 0; attempt < 2; attempt += 1)
       expectError(await createEdit(customer, [reference]), 'validation_error', 'cannot be decoded');
     expect(await countUploads()).to.equal(200);

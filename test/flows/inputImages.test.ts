@@ -7,7 +7,9 @@ import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import { startSampleUpstream, type SampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 import {
+  addUnusedUploads,
   buildImageCatalog,
   createAnimation,
   createEdit,
@@ -163,6 +165,36 @@ describe('input images', () => {
     expect(await hasExpired(uuid)).to.equal(true);
     await waitUntilDeleted(token);
     expect(await service.sql('SELECT FROM generation_inputs WHERE upload_uuid = $1', [uuid])).to.deep.equal([]);
+  });
+
+  it('of generations that failed are deleted like unused ones, and count as such', async () => {
+    const name = await upload(customer, await makeImage());
+    service.upstream.submit = 'refuse';
+    const { body } = await createAnimation(customer, { first_frame: name });
+    expect(await customer.waitForEnd(body.uuid)).to.include({ status: 'failed' });
+    await addUnusedUploads(service, customer, 199);
+    const request = { body: { content_type: 'image/png', bytes: 10 } };
+    expectError(await customer.request('POST', '/api/uploads/create/', request), 'rate_limited', '200 images');
+    service.clockOffsetMs = 24 * HOUR_MS + 60_000;
+    await sweep();
+    expect(await hasExpired(getUuid(name))).to.equal(true);
+  });
+
+  it('are deleted after two days, also if generations that fail use them', async () => {
+    const name = await upload(customer, await makeImage());
+    service.upstream.submit = 'refuse';
+    await service.sql(
+      `UPDATE uploads SET created_at = now() - interval '47 hours', expires_at = now() + interval '5 minutes' WHERE uuid = $1`,
+      [getUuid(name)],
+    );
+    const { body } = await createAnimation(customer, { first_frame: name });
+    expect(await customer.waitForEnd(body.uuid)).to.include({ status: 'failed' });
+    service.clockOffsetMs = HOUR_MS / 2;
+    await sweep();
+    expect(await hasExpired(getUuid(name))).to.equal(false);
+    service.clockOffsetMs = HOUR_MS + 60_000;
+    await sweep();
+    expect(await hasExpired(getUuid(name))).to.equal(true);
   });
 
   it('of a deleted generation are kept while it is queued, also past a day', async () => {

@@ -4,6 +4,7 @@ import { type RenderPool, startRenderPool } from '../../dev/sampleUpstream/rende
 import { type SampleUpstream, startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { pruneTestGenerations } from '../../shared/domain/generations/pruneTestGenerations.ts';
+import { expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
@@ -206,7 +207,7 @@ describe('test mode with the sample upstream', () => {
 });
 
 describe('test mode with a catalog', () => {
-  it('runs models with params of their own, and takes images', async () => {
+  it('runs models with params of their own, and takes images, which it keeps for a day', async () => {
     const pool = await startRenderPool(1);
     const sample = await startSampleUpstream({ pool, delayMs: 50 });
     const service = await startTestService({ env: { TEST_UPSTREAM_URL: sample.url, CATALOG, UPSTREAMS } });
@@ -218,6 +219,9 @@ describe('test mode with a catalog', () => {
         expect([status, body.credits_charged]).to.deep.equal([201, 0]);
         expect(await tester.waitForEnd(body.uuid)).to.include({ status: 'succeeded', is_watermarked: true });
       }
+      service.clockOffsetMs = DAY_MS + 60_000;
+      await expireUploads();
+      expect((await tester.request('GET', `/api/uploads/${name.slice('upload:'.length)}/`)).status).to.equal(404);
     } finally {
       await service.stop();
       await sample.stop();

@@ -112,6 +112,21 @@ export async function upload(customer: TestCustomer, file: Uint8Array, contentTy
   return `upload:${created.uuid}`;
 }
 
+/** Adds rows of uploads whose files have not arrived. */
+export async function addUnusedUploads(
+  service: TestService,
+  { email }: TestCustomer,
+  count: number,
+  bytes = 1,
+): Promise<void> {
+  await service.sql(
+    `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
+     SELECT gen_random_uuid(), id, 'upload', 'pending', 'image/png', $1, now(), now() + interval '1 day'
+       FROM accounts, generate_series(1, $2) WHERE email = $3`,
+    [bytes, count, email],
+  );
+}
+
 /** Sends a create request for a video from an image. */
 export function createAnimation(customer: TestCustomer, params: object, more: object = {}) {
   const body = { model: 'animate', prompt: 'waves', params: { duration: 5, ...params }, ...more };

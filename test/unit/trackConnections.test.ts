@@ -109,6 +109,7 @@ describe('trackConnections', () => {
         requests.push(request);
         request.on('error', () => {}).resume();
         if (request.url === '/slow') allowSlowBody(request);
+        if (request.url === '/paced') allowSlowBody(request, { bytes: 30, ms: 2 * TIME_LIMIT_MS });
         request.on('end', () => response.end('done'));
       };
       trackConnections(limited, handle, { bodyTimeLimitMs: TIME_LIMIT_MS });
@@ -127,6 +128,23 @@ describe('trackConnections', () => {
       await once(socket, 'close');
       clearInterval(sending);
       expect(socket.text).to.match(/^HTTP\/1.1 400 [^]*"The body did not arrive in time/);
+    });
+
+    it('rejects a request that may take longer once its body arrives too slowly', async () => {
+      const head = HEAD.replace('/', '/paced').replace('9', '9000');
+      const [steady, slow] = [await open(head), await open(`${head}${'x'.repeat(500)}`)];
+      let missing = 9_000;
+      const sending = setInterval(() => {
+        missing -= 20;
+        steady.write('y'.repeat(20));
+        slow.write('y');
+      }, TIME_LIMIT_MS / 3);
+      await once(slow, 'close');
+      clearInterval(sending);
+      expect(slow.text).to.match(/^HTTP\/1.1 400 [^]*"The body did not arrive in time/);
+      steady.end('y'.repeat(missing));
+      await once(steady, 'close');
+      expect(steady.text).to.match(/^HTTP\/1.1 200 /);
     });
 
     it('neither limits complete requests nor those that may take longer', async () => {

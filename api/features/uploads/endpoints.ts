@@ -21,7 +21,7 @@ export const UPLOADS: Feature = {
       policy: { needs: 'createGenerations', access: 'svc:write', testKeysWrite: true },
       summary: 'Create an upload',
       description:
-        'Send the file to `upload_url` with `PUT` and the `headers`, then name it in `params` of a create as `upload:<uuid>`. PNG, JPEG and WebP of at most 50 megapixels. Kept for 24 hours after the last use, or as long as a generation that uses it. 404 if no model takes images.',
+        'Send the file to `upload_url` with `PUT` and the `headers`, then name it in `params` of a create as `upload:<uuid>`. PNG, JPEG and WebP of at most 50 megapixels. Kept for 24 hours after the last use, at most two days, or as long as a queued or succeeded generation that uses it. 404 if no model takes images.',
       request: CreateUploadRequest,
       example: { content_type: 'image/png', bytes: 482_113 },
       response: {

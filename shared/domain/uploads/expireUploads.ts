@@ -2,7 +2,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
-import { ADDRESS_TIME, DELETE_UPLOAD_FILES } from './uploads.ts';
+import { ADDRESS_TIME, DELETE_UPLOAD_FILES, IS_KEPT } from './uploads.ts';
 
 /**
  * Deletes rows and records in the same statement which files must be deleted. Until its address has expired, a client may
@@ -25,16 +25,11 @@ const DELETE_SELECTED = `
    )
    SELECT uuid FROM deleted`;
 
-/** A generation keeps its images while it is queued or has not been deleted. */
-const IS_USED = `EXISTS (
-     SELECT FROM generation_inputs i JOIN generations g ON g.uuid = i.generation_uuid AND g.account_id = i.account_id
-      WHERE i.upload_uuid = u.uuid AND (g.status = 'queued' OR g.deleted_at IS NULL))`;
-
 /** FOR UPDATE conflicts with the lock that a charge takes before it refers to an image. */
 const DELETE_EXPIRED = prepared(
   'delete_expired_uploads',
   `WITH selected AS MATERIALIZED (
-     SELECT u.uuid FROM uploads u WHERE u.expires_at <= :now AND NOT ${IS_USED}
+     SELECT u.uuid FROM uploads u WHERE u.expires_at <= :now AND NOT ${IS_KEPT}
       ORDER BY u.expires_at LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE OF u SKIP LOCKED
    ), ${DELETE_SELECTED}`,
 );
@@ -42,7 +37,7 @@ const DELETE_EXPIRED = prepared(
 const KEEP_USED = prepared(
   'keep_used_uploads',
   `WITH selected AS MATERIALIZED (
-     SELECT u.uuid FROM uploads u WHERE u.expires_at <= :now AND ${IS_USED}
+     SELECT u.uuid FROM uploads u WHERE u.expires_at <= :now AND ${IS_KEPT}
       ORDER BY u.expires_at LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE OF u SKIP LOCKED
    )
    UPDATE uploads u SET expires_at = :later FROM selected WHERE u.uuid = selected.uuid
@@ -57,7 +52,7 @@ const DELETE_ACCOUNT_UPLOADS = prepared(
    ), ${DELETE_SELECTED}`,
 );
 
-/** Deletes images that were not used for 24 hours. Those of a generation are checked again a day later. */
+/** Deletes images that were not used for 24 hours. Those that a generation keeps are checked again a day later. */
 export async function expireUploads(): Promise<void> {
   const at = now();
   await runInBatches(KEEP_USED, { now: at, later: addMilliseconds(at, UPLOAD_RETENTION_MS) });

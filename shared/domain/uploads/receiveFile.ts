@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { storeOriginal, withTempFile } from '../../gateways/media/inputImages.ts';
 import { withReservedName } from '../../gateways/media/tempFiles.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
 import { Upload } from '../../tables/Upload.ts';
 import { toRegisteredType } from './createUpload.ts';
 import { toUnavailableError } from './prepareUpload.ts';
@@ -28,7 +29,8 @@ export async function receiveFile(uuid: string, { contentType, length, body }: R
   if (toRegisteredType(contentType) !== upload.content_type)
     throw new ServiceError('validation_error', `Content-Type must be ${upload.content_type}, as announced.`);
   if (length !== undefined && length !== upload.bytes) throw lengthError(upload.bytes);
-  const received = await reserveReception(upload, () =>
+  const { prefix, limits } = await buildPlaces(upload.account_id);
+  const received = await withReservedName(`${prefix}${uuid}`, limits, () =>
     withTempFile(async (localFile) => {
       await pipeline(limitBytes(readBody(body), upload.bytes), createWriteStream(localFile, { flush: true }));
       await storeOriginal(upload.media_token, localFile);
@@ -40,20 +42,19 @@ export async function receiveFile(uuid: string, { contentType, length, body }: R
   if (received === null)
     throw new ServiceError(
       'rate_limited',
-      `Another request is sending the file of this upload, ${RECEPTIONS_MAX} files of the account are arriving, or the service is receiving too many files. Wait, then try again.`,
+      `Another request is sending the file of this upload, ${limits[prefix]} files of the account are arriving, or the service is receiving too many files. Wait, then try again.`,
       { retryAfterSeconds: 5 },
     );
 }
 
-/** Number of files of an account that can arrive at a time. */
-const RECEPTIONS_MAX = 8;
-
-/** An address takes one request at a time: any number of slow ones would fill the disk. */
-function reserveReception(
-  { account_id: accountId, uuid }: Upload,
-  receive: () => Promise<boolean>,
-): Promise<boolean | null> {
-  return withReservedName({ group: String(accountId), name: uuid, max: RECEPTIONS_MAX }, receive);
+/**
+ * Returns how many files can arrive at a time: of the account, and on this machine or shared folder. An address takes one
+ * request at a time. Test accounts are free, so that all of them together must leave places for the others.
+ */
+async function buildPlaces(accountId: number): Promise<{ prefix: string; limits: Record<string, number> }> {
+  const { live_account_id: liveId } = await Account.query().findById(accountId).throwIfNotFound();
+  const prefix = `${liveId === null ? 'live' : 'test'}-${accountId}-`;
+  return { prefix, limits: { '': 64, 'test-': 16, [prefix]: liveId === null ? 8 : 4 } };
 }
 
 /** Passes the body on. @throws ServiceError validation_error if the client disconnects before it has sent it. */

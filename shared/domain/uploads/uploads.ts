@@ -4,9 +4,17 @@ import { deleteUploadFiles, getImageName, getImagePath } from '../../gateways/me
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
-import { UNUSED_UPLOADS_MAX, UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS, UPLOAD_TIME_LIMIT_MS } from '../../spec/limits.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import {
+  UNUSED_UPLOADS_MAX,
+  UNUSED_UPLOADS_MAX_BYTES,
+  UPLOAD_ADDRESS_MS,
+  UPLOAD_MAX_AGE_MS,
+  UPLOAD_RETENTION_MS,
+  UPLOAD_TIME_LIMIT_MS,
+} from '../../spec/limits.ts';
 import { Upload } from '../../tables/Upload.ts';
+import { lockAccount } from '../credits/ledger.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
 
 /**
@@ -20,18 +28,26 @@ import type { TaskKind } from '../tasks/taskKind.ts';
  */
 export const ADDRESS_TIME = `${UPLOAD_ADDRESS_MS + UPLOAD_TIME_LIMIT_MS} milliseconds`;
 
-/** Adds a row, or returns the one that the same image has already. Counts what no generation uses. */
+/**
+ * A generation keeps its images while it is queued, and those that were paid for until they are deleted. One that failed
+ * cost nothing, as those of test mode, so that they must not keep files.
+ */
+export const IS_KEPT = `EXISTS (
+     SELECT FROM generation_inputs i JOIN generations g ON g.uuid = i.generation_uuid AND g.account_id = i.account_id
+      WHERE i.upload_uuid = u.uuid
+        AND (g.status = 'queued' OR (g.status = 'succeeded' AND g.deleted_at IS NULL AND NOT g.is_test)))`;
+
+/** Adds a row, or returns the one that the same image has already, under the lock of its account. */
 const ADD_UPLOAD = prepared(
   'add_upload',
   `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
-   SELECT cast(:uuid AS uuid), a.id, :source, 'pending', :contentType, :bytes, cast(:now AS timestamptz),
-          cast(:expires AS timestamptz)
-     FROM accounts a
-    WHERE a.id = :accountId AND a.erased_at IS NULL
-      AND (SELECT count(*) FROM uploads u
-            WHERE u.account_id = :accountId AND u.created_at > :recent
-              AND NOT EXISTS (SELECT FROM generation_inputs i WHERE i.upload_uuid = u.uuid)) < ${UNUSED_UPLOADS_MAX}
-   ON CONFLICT (uuid) DO UPDATE SET expires_at = excluded.expires_at
+   SELECT cast(:uuid AS uuid), :accountId, :source, 'pending', :contentType, cast(:bytes AS integer),
+          cast(:now AS timestamptz), cast(:expires AS timestamptz)
+     FROM (SELECT count(*) AS images, coalesce(sum(u.bytes), 0) AS bytes FROM uploads u
+            WHERE u.account_id = :accountId AND u.created_at > :recent AND NOT ${IS_KEPT}) unused
+    WHERE unused.images < ${UNUSED_UPLOADS_MAX}
+      AND unused.bytes + cast(:bytes AS integer) <= ${UNUSED_UPLOADS_MAX_BYTES}
+   ON CONFLICT (uuid) DO UPDATE SET expires_at = uploads.expires_at
    RETURNING *`,
 );
 
@@ -46,36 +62,46 @@ interface NewUpload {
 
 /**
  * Adds a pending upload.
- * @throws ServiceError rate_limited if the account has too many images that no generation uses.
+ * @throws ServiceError rate_limited if the account has too many images that no generation keeps.
  */
-export async function addUpload({ accountId, source, contentType, bytes, uuid }: NewUpload): Promise<Upload> {
-  const at = now();
-  const [row] = await runStatement<Upload>(ADD_UPLOAD, {
-    uuid: uuid ?? uuidv7(),
-    accountId,
-    source,
-    contentType,
-    bytes,
-    now: at,
-    recent: addMilliseconds(at, -DAY_MS),
-    expires: addMilliseconds(at, UPLOAD_RETENTION_MS),
+export async function addUpload({
+  accountId,
+  source,
+  contentType,
+  bytes,
+  uuid = uuidv7(),
+}: NewUpload): Promise<Upload> {
+  const row = await Upload.transaction(async (transaction) => {
+    const { erased_at: erasedAt } = await lockAccount(transaction, accountId);
+    if (erasedAt !== null) return undefined;
+    const at = now();
+    const times = { now: at, recent: addMilliseconds(at, -UPLOAD_RETENTION_MS) };
+    const bindings = { uuid, accountId, source, contentType, bytes, expires: addMilliseconds(at, UPLOAD_RETENTION_MS) };
+    return (await runStatement<Upload>(ADD_UPLOAD, { ...bindings, ...times }, transaction))[0];
   });
   if (row !== undefined) return row;
+  const maxMegabytes = (UNUSED_UPLOADS_MAX_BYTES / 1_000_000).toLocaleString('en');
   throw new ServiceError(
     'rate_limited',
-    `The account has ${UNUSED_UPLOADS_MAX} images of the last 24 hours that no generation uses. Use them, or try again later.`,
+    `The account may have ${UNUSED_UPLOADS_MAX} images of the last 24 hours, and ${maxMegabytes} MB of them, that no queued or succeeded generation uses. Use them, or try again later.`,
     { retryAfterSeconds: 3_600 },
   );
 }
 
 const USE_UPLOAD = prepared(
   'use_upload',
-  `UPDATE uploads SET expires_at = greatest(expires_at, cast(:expires AS timestamptz))
+  `UPDATE uploads
+      SET expires_at = greatest(
+            expires_at,
+            least(cast(:expires AS timestamptz), created_at + interval '${UPLOAD_MAX_AGE_MS} milliseconds'))
     WHERE uuid = :uuid AND account_id = :accountId
    RETURNING *`,
 );
 
-/** Finds an upload of an account that is about to be used, and keeps it for another 24 hours. */
+/**
+ * Finds an upload of an account that is about to be used, and keeps it for another 24 hours, up to its maximum age:
+ * requests that fail must not keep it for ever.
+ */
 export async function findUploadForUse(accountId: number, uuid: string): Promise<Upload | undefined> {
   const expires = addMilliseconds(now(), UPLOAD_RETENTION_MS);
   const [row] = await runStatement<Upload>(USE_UPLOAD, { uuid, accountId, expires });

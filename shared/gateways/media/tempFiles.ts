@@ -33,8 +33,6 @@ export async function deleteTempFile(localFile: string): Promise<void> {
 /** Age of a reservation of a process that died. */
 const STALE_RESERVATION_MS = UPLOAD_TIME_LIMIT_MS + MINUTE_MS;
 
-/** Maximum number of reservations at a time, of all groups: arriving files on one machine or shared folder. */
-const RESERVATIONS_MAX = 64;
 const RESERVATION_PREFIX = 'upload-';
 
 /** One reservation at a time: of several that exceed a limit together, the first are accepted. */
@@ -42,14 +40,15 @@ const oneAtATime = perService(() => pLimit(1));
 
 /**
  * Reserves a name while a function runs, among all processes that share the folder.
- * @param reservation.group of names that count together: at most `max` of them are reserved at a time.
+ * @param limits maximum number of reserved names by their beginning, for the beginnings of this name.
  * @returns null if the name is reserved already, or too many are.
  */
 export async function withReservedName<Result>(
-  reservation: { group: string; name: string; max: number },
+  name: string,
+  limits: Readonly<Record<string, number>>,
   use: () => Promise<Result>,
 ): Promise<Result | null> {
-  const file = await oneAtATime()(() => reserveName(reservation));
+  const file = await oneAtATime()(() => reserveName(name, limits));
   if (file === null) return null;
   try {
     return await use();
@@ -59,14 +58,15 @@ export async function withReservedName<Result>(
 }
 
 /** Counts the reservations with the new one, so that other processes cannot exceed a limit at the same time. */
-async function reserveName({ group, name, max }: { group: string; name: string; max: number }): Promise<string | null> {
-  const prefix = `${RESERVATION_PREFIX}${group}-`;
-  const file = await newTempFile(`${prefix}${name}`);
+async function reserveName(name: string, limits: Readonly<Record<string, number>>): Promise<string | null> {
+  const file = await newTempFile(`${RESERVATION_PREFIX}${name}`);
   for (const entry of await listReservations()) await deleteOldFile(entry, STALE_RESERVATION_MS);
   if (!(await createFile(file))) return null;
   const reserved = await listReservations();
-  const ofGroup = reserved.filter((entry) => entry.startsWith(prefix));
-  if (reserved.length <= RESERVATIONS_MAX && ofGroup.length <= max) return file;
+  const isFull = ([beginning, max]: [string, number]) =>
+    name.startsWith(beginning) &&
+    reserved.filter((entry) => entry.startsWith(RESERVATION_PREFIX + beginning)).length > max;
+  if (!Object.entries(limits).some(isFull)) return file;
   await deleteTempFile(file);
   return null;
 }
