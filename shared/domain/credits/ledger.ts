@@ -1,7 +1,9 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { createAccountSlots } from '../../lib/accountSlots.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { readSqlFunction } from '../../lib/database/sqlFunctions.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { hasConditions } from '../../lib/listFilter.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
@@ -25,6 +27,20 @@ export interface EntryInput {
   description: string;
   /** Unique key of the effect; the database rejects a second entry with the same key. */
   effectKey: string;
+}
+
+const withTransactionSlot = createAccountSlots(2, DB_WAIT_TIMEOUT);
+
+/**
+ * Runs a transaction that locks an account. A process runs two of an account at a time: others would occupy connections
+ * that other accounts need, only to wait for its lock. One that has waited as long as for a connection fails like that.
+ * Charges have batches of their own instead.
+ */
+export function transactOnAccount<Result>(
+  accountId: number,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return withTransactionSlot(accountId, () => Account.transaction(work));
 }
 
 /**
