@@ -137,8 +137,12 @@ const COMPLETE_IDS = prepared(
     LIMIT :limit`,
 );
 
+/** Text that a UUID may begin with. Postgres would reject other text, such as with a NUL. */
+const UUID_BEGINNING = /^[\da-f-]{0,36}$/i;
+
 /** Lists the UUIDs of an account's newest generations that start with a prefix, newest first. */
 export async function completeGenerationIds(accountId: number, prefix: string, limit: number): Promise<string[]> {
+  if (!UUID_BEGINNING.test(prefix)) return [];
   const rows = await runStatement<{ uuid: string }>(COMPLETE_IDS, { accountId, prefix: prefix.toLowerCase(), limit });
   return rows.map(({ uuid }) => uuid);
 }
