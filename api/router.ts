@@ -4,7 +4,7 @@ import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
 import { FEATURES, LOCAL_SIGN_IN } from './features/index.ts';
 import { llmsText, serverJson } from './mcp/discovery.ts';
 import * as mcp from './mcp/endpoint.ts';
-import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
+import { allowsAccess, showConsent, submitConsent } from './oauth/authorize/handler.ts';
 import { apiResource, authorizationServer, jwks, mcpResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
@@ -34,7 +34,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['DELETE',  '/mcp',                                            'mcp',  'account', 'byMessage', 'none', mcp.deleteSession, { testKeysWrite: true, cors: 'anyOrigin' }],
 
   ['GET',     '/authorize',                                      'page', 'visitor', 'account',   'none', showConsent, { needs: 'manageKeys' }],
-  ['POST',    '/authorize',                                      'page', 'visitor', 'account',   'form', submitConsent, { needs: 'manageKeys' }],
+  ['POST',    '/authorize',                                      'page', 'visitor', 'account',   'form', submitConsent, { needs: 'manageKeys', recentSignIn: allowsAccess }],
   ['POST',    '/token',                                          'json', 'anyone',  'byMessage', 'raw',  token, { cors: 'anyOrigin' }],
   ['POST',    '/register',                                       'json', 'anyone',  'byMessage', 'raw',  register, { cors: 'anyOrigin' }],
   ['POST',    '/revoke',                                         'json', 'anyone',  'byMessage', 'raw',  revoke, { cors: 'anyOrigin' }],

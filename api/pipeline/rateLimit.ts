@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { requireMember } from '../../shared/domain/accounts/caller.ts';
 import { type Config, config } from '../../shared/lib/config.ts';
 import { connectForCommands, type RedisClient, waitUntilReady } from '../../shared/lib/redis.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
@@ -8,6 +9,7 @@ import { networkPrefix, sitePrefix } from './networkPrefix.ts';
 
 /**
  * `create`, `payment` and `account` count per account, `public` and `register` per address (docs/decisions.md: Rates).
+ * In `account` the sessions of each member count by themselves: a leaked key cannot keep its owner from revoking it.
  * `payment` covers requests to the payment processor, which limits the whole service as one customer: one account must
  * not use up the share of all others. `oauth` counts requests with a known code or token per grant, and others per
  * address: hosted assistants send the requests of all their users from few addresses.
@@ -86,7 +88,7 @@ export async function consumeRateLimit(
   const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined || points < 1) return;
   const isByAddress = grant === null && isCountedByAddress(rateClass);
-  const subject = grant ?? (isByAddress ? networkPrefix(ctx.ip) : String(ctx.state.caller?.accountId));
+  const subject = grant ?? (isByAddress ? networkPrefix(ctx.ip) : getAccountSubject(ctx, rateClass));
   try {
     setRateLimitHeaders(ctx, rateClass, await limiters[rateClass].consume(subject, points));
     if (isByAddress) await consumeSiteLimit(ctx.ip, rateClass, points);
@@ -98,6 +100,12 @@ export async function consumeRateLimit(
       retryAfterSeconds: seconds,
     });
   }
+}
+
+/** Returns what a request of a known caller is counted against: the account, or its member with all sessions. */
+function getAccountSubject({ state: { caller } }: Context, rateClass: LimitedRateClass): string {
+  const isOfMember = rateClass === 'account' && caller?.credential.kind === 'session';
+  return isOfMember ? `${caller.accountId}:${requireMember(caller).number}` : String(caller?.accountId);
 }
 
 /** Counts a request against the site of its address, if it is an IPv6 address. */
@@ -140,7 +148,7 @@ function setRateLimitHeaders(
 export async function refundRateLimit(ctx: Context, rateClass: RateClass): Promise<void> {
   const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined) return;
-  await limiters[rateClass].reward(String(ctx.state.caller?.accountId));
+  await limiters[rateClass].reward(getAccountSubject(ctx, rateClass));
 }
 
 export function closeRateLimiters(): void {

@@ -68,7 +68,7 @@ function getRateClass(ctx: Context, { rateLimit }: Route): RateClass {
  * @returns false if the response is a redirect or an error page already.
  */
 async function authorize(ctx: Context, route: Route, account: Account | null): Promise<boolean> {
-  const { credential, body, duringDeletion, needs, permission } = route;
+  const { credential, body, needs, permission } = route;
   // Without a session there is nothing that another site could misuse; sign-in providers and mail programs send such forms.
   if (body === 'form' && credential !== 'anyone') {
     if (isCrossOriginForm(ctx)) {
@@ -78,7 +78,17 @@ async function authorize(ctx: Context, route: Route, account: Account | null): P
     requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
   }
   if (needs !== undefined && ctx.state.caller !== undefined) requireRight(ctx.state.caller, needs);
-  if (credential !== 'session') return true;
+  if (credential === 'session' && !admitSession(ctx, route, account)) return false;
+  if (await mustSignInAgain(ctx, route)) {
+    redirectToSignInAgain(ctx);
+    return false;
+  }
+  if (permission !== undefined) ctx.state.staffRole = await requireStaff(requireCaller(ctx), permission);
+  return true;
+}
+
+/** Sends visitors to sign in, and the owner of an account that is being deleted to the page that can undo it. */
+function admitSession(ctx: Context, { body, duringDeletion }: Route, account: Account | null): boolean {
   if (account === null) {
     if (body !== 'form' && !isSafeMethod(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');
     redirectToSignInPage(ctx);
@@ -88,10 +98,5 @@ async function authorize(ctx: Context, route: Route, account: Account | null): P
     seeOther(ctx, DELETION_PATH);
     return false;
   }
-  if (await mustSignInAgain(ctx, route)) {
-    redirectToSignInAgain(ctx);
-    return false;
-  }
-  if (permission !== undefined) ctx.state.staffRole = await requireStaff(requireCaller(ctx), permission);
   return true;
 }

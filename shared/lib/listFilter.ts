@@ -13,11 +13,15 @@ export function hasConditions(filter: object): boolean {
   return Object.values(filter).some((value) => value !== undefined);
 }
 
-/** Bindings that the statements of filtered lists have in common. A missing limit accepts every time. */
-export function buildFilterBindings({ createdAfter, createdBefore }: CreatedRange, page: number) {
+/** Bindings of a range of creation times. A missing limit accepts every time. */
+export function buildRangeBindings({ createdAfter, createdBefore }: CreatedRange) {
+  return { after: createdAfter ?? '-infinity', before: createdBefore ?? 'infinity' };
+}
+
+/** Bindings that the statements of filtered lists have in common. */
+export function buildFilterBindings(range: CreatedRange, page: number) {
   return {
-    after: createdAfter ?? '-infinity',
-    before: createdBefore ?? 'infinity',
+    ...buildRangeBindings(range),
     // One more than is shown, which stands for "more".
     max: FILTERED_ITEMS_MAX + 1,
     skip: getPageOffset(page),

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { type ApiResponse, type TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
+import { registerClient } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
@@ -75,18 +76,44 @@ describe('rate limits', () => {
     expect((await via(customer).request('GET', '/api/generations/')).status).to.equal(200);
   });
 
-  it('other requests are limited per account, with keys and sessions counted together', async () => {
+  it('other requests are limited per account, with all of its keys and applications counted together', async () => {
     const customer = await service.createCustomer('pro');
-    const responses = await repeatRequest(7, (index) =>
-      index % 2 === 0
-        ? via(customer, index).request('GET', '/api/keys/')
-        : via(customer, index).requestWithSession('GET', '/authentication/me/'),
-    );
+    const { body: second } = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'b' } });
+    const client = await registerClient(limited[0] ?? '');
+    const { access_token: token } = await client.authorizeAndExchange(customer, { resource: `${limited[0]}/api/` });
+    const responses = await repeatRequest(7, (index) => {
+      // A token is for the address of one process.
+      const headers = { authorization: `Bearer ${[token, customer.key, second.key][index % 3]}` };
+      return via(customer, index % 3).request('GET', '/api/generations/', { headers });
+    });
     expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 1 });
     expectRateLimited(responses[6] as ApiResponse, 'account', 6);
     expect((await via(customer).createGeneration(IMAGE)).status).to.equal(201);
     const other = await service.createCustomer(null);
     expect((await via(other).request('GET', '/api/keys/')).status).to.equal(200);
+  });
+
+  it('other requests with sessions are limited per member, apart from keys: a leaked key can still be revoked', async () => {
+    const customer = await service.createCustomer('pro');
+    const { body: leaked } = await customer.requestWithSession('POST', '/api/keys/create/', {
+      body: { name: 'leaked' },
+    });
+    const headers = { authorization: `Bearer ${leaked.key}` };
+    const flood = await repeatRequest(7, () => via(customer).request('GET', '/api/keys/', { headers }));
+    expectRateLimited(flood[6] as ApiResponse, 'account', 6);
+    const revoked = await via(customer).requestWithSession('POST', `/api/keys/${leaked.uuid}/revoke/`);
+    expect([revoked.status, revoked.headers.get('ratelimit')?.split(';')[1]]).to.deep.equal([200, 'r=5']);
+    const page = await request(limited[0] ?? '', 'GET', '/account/keys/', { headers: { cookie: customer.cookie } });
+    expect(page.status).to.equal(200);
+    const signedIn = await service.request('POST', '/authentication/dev/sign-in/', { body: { email: customer.email } });
+    const second = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const own = await repeatRequest(5, (index) =>
+      request(limited[index % 2] ?? '', 'GET', '/authentication/me/', {
+        headers: { cookie: index % 2 === 0 ? second : customer.cookie },
+      }),
+    );
+    expect(own.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+    expectRateLimited(own[4] as ApiResponse, 'account', 6);
   });
 
   it('payment requests are limited per account, with API calls and pages counted together', async () => {

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createPerson } from '../fakes/identity/person.ts';
 import { createVisitor, getPageWithForm } from '../harness/accountForms.ts';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
+import { createPkce, getRedirectLocation, registerClient, submitConsent } from '../harness/oauthClient.ts';
 import {
   type ProviderName,
   type ProviderSignIn,
@@ -85,13 +86,14 @@ describe('changes of credentials', () => {
       'GET /account/payouts/again',
       'POST /account/export/',
       'POST /account/delete/',
+      'POST /authorize',
     ]);
   });
 
   for (const route of PROTECTED) {
-    const { method, path, credential } = route;
+    const { method, path, credential, served } = route;
     const address = path.replace(':provider', 'github').replace(':uuid', randomUUID());
-    if (credential !== 'member') {
+    if (served.surface !== 'page') {
       it(`${method} ${path} rejects an old session with the sentence that helps, and admits an API key`, async () => {
         const body =
           path === '/api/members/:uuid/'
@@ -114,12 +116,41 @@ describe('changes of credentials', () => {
       const page = await visitor.request(`${service.baseUrl}/account/settings/`);
       const { fields } = findForm(page.text, '/account/profile/');
       const url = service.baseUrl + address;
+      const submitted = { name: 'a', decision: 'allow' };
       const answer =
-        method === 'GET' ? await visitor.request(url) : await visitor.submitForm(url, { ...fields, name: 'a' });
+        method === 'GET' ? await visitor.request(url) : await visitor.submitForm(url, { ...fields, ...submitted });
       const query = new URLSearchParams({ again: 'yes', return_to: address });
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, `/sign-in?${query.toString()}`]);
     });
   }
+
+  it('include allowing an application access, but not denying it, and the request survives the sign-in', async () => {
+    const user = await service.createCustomer(null);
+    await age(user);
+    const client = await registerClient(service.baseUrl);
+    const { verifier, challenge } = createPkce();
+    const path = client.authorizePath(challenge, { state: 'an old "state"' });
+    const denied = await submitConsent(service.baseUrl, user, path, 'deny');
+    expect(new URL(getRedirectLocation(denied)).searchParams.get('error')).to.equal('access_denied');
+    const allowed = await submitConsent(service.baseUrl, user, path);
+    const toSignIn = new URL(getRedirectLocation(allowed), service.baseUrl);
+    expect([allowed.status, toSignIn.pathname, toSignIn.searchParams.get('again')]).to.deep.equal([
+      303,
+      '/sign-in',
+      'yes',
+    ]);
+    const [{ grants }] = await service.sql('SELECT count(*)::int AS grants FROM oauth_grants');
+    expect(grants).to.equal(0);
+    const visitor = createBrowserFor(user);
+    const { fields } = findForm((await visitor.request(toSignIn)).text, '/sign-in');
+    const signedIn = await visitor.submitForm(`${service.baseUrl}/sign-in`, { ...fields, email: user.email });
+    const back = getRedirectLocation({ ...signedIn, body: signedIn.text });
+    const cookie = `token=${visitor.cookie('token')}`;
+    const fresh = new TestCustomer(service.baseUrl, user.email, cookie, user.key);
+    const answer = new URL(getRedirectLocation(await submitConsent(service.baseUrl, fresh, back))).searchParams;
+    expect(answer.get('state')).to.equal('an old "state"');
+    expect((await client.exchangeCode(answer.get('code') ?? '', verifier)).status).to.equal(200);
+  });
 
   it('are made by a session as before if its sign-in is recent', async () => {
     const fresh = await service.createCustomer('pro');

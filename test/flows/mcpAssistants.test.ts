@@ -156,7 +156,7 @@ describe('MCP for assistants', () => {
       expect((await completeUuid(connected.client, older.slice(0, 30).toUpperCase())).completion.values).to.deep.equal([
         older,
       ]);
-      for (const value of [theirs, 'x', '%', '_'.repeat(36)])
+      for (const value of [theirs, 'x', '%', '_'.repeat(36), `${older.slice(0, 8)}\u0000`])
         expect((await completeUuid(connected.client, value)).completion.values, value).to.deep.equal([]);
       const error = await completeUuid(connected.client, '', 'generation://{id}').then(
         () => undefined,

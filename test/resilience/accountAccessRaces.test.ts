@@ -38,8 +38,6 @@ const END_SESSIONS = 'DELETE FROM sessions WHERE account_id = $1';
 interface WaitingWork {
   /** Statement that is executed before the work gets the lock; by default, it ends the account's sessions. */
   change?: string;
-  /** Number of requests of the work, all of which must wait. */
-  requests?: number;
 }
 
 /** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
@@ -47,12 +45,12 @@ async function whileSessionsEnd<Result>(
   service: TestService,
   accountId: number,
   work: () => Promise<Result>,
-  { change = END_SESSIONS, requests = 1 }: WaitingWork = {},
+  { change = END_SESSIONS }: WaitingWork = {},
 ): Promise<Result> {
   let running: Promise<Result> | undefined;
   await whileAccountIsLocked(service, accountId, async (holder) => {
     running = work();
-    await waitForLockWaits(service, requests);
+    await waitForLockWaits(service);
     await holder.query(change, [accountId]);
   });
   return running as Promise<Result>;
@@ -166,24 +164,25 @@ describe('ending a session or revoking a key while it is being used', () => {
   }
 
   it('creates no key and changes no webhook for a session that ended while they waited for the account', async () => {
-    const customer = await service.createCustomer('pro');
-    const id = await getAccountId(service, customer);
     const url = 'https://example.com/hook';
-    const { uuid } = (await customer.request('POST', '/api/webhooks/create/', { body: { url } })).body;
-    const requests = [
+    for (const [method, path, body] of [
       ['POST', '/api/keys/create/', { name: 'late' }],
       ['POST', '/api/webhooks/create/', { url: `${url}/late` }],
-      ['PATCH', `/api/webhooks/${uuid}/`, { url: `${url}/late` }],
-    ] as const;
-    const replies = await whileSessionsEnd(
-      service,
-      id,
-      () => Promise.all(requests.map(([method, path, body]) => customer.requestWithSession(method, path, { body }))),
-      { requests: requests.length },
-    );
-    for (const reply of replies) expectError(reply, 'invalid_api_key', 'The session ended while the request ran.');
-    expect(await service.sql(`SELECT 1 FROM api_keys WHERE account_id = $1 AND name = 'late'`, [id])).to.deep.equal([]);
-    expect(await service.sql('SELECT url FROM webhook_endpoints WHERE account_id = $1', [id])).to.deep.equal([{ url }]);
+      ['PATCH', '/api/webhooks/:uuid/', { url: `${url}/late` }],
+    ] as const) {
+      const customer = await service.createCustomer('pro');
+      const id = await getAccountId(service, customer);
+      const { uuid } = (await customer.request('POST', '/api/webhooks/create/', { body: { url } })).body;
+      const reply = await whileSessionsEnd(service, id, () =>
+        customer.requestWithSession(method, path.replace(':uuid', uuid), { body }),
+      );
+      expectError(reply, 'invalid_api_key', 'The session ended while the request ran.');
+      const keys = await service.sql(`SELECT 1 FROM api_keys WHERE account_id = $1 AND name = 'late'`, [id]);
+      expect(keys).to.deep.equal([]);
+      expect(await service.sql('SELECT url FROM webhook_endpoints WHERE account_id = $1', [id])).to.deep.equal([
+        { url },
+      ]);
+    }
   });
 
   it('approves no application for a session that ended while the approval waited for the account', async () => {

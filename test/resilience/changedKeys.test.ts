@@ -224,24 +224,25 @@ describe('a request that waits for the account while its credential is changed',
     });
   }
 
-  it('changes no webhook endpoint after its key was revoked', async () => {
-    const key = await createKey();
-    const { body: endpoint } = await key.owner.request('POST', '/api/webhooks/create/', {
-      body: { url: 'https://hooks.example.com/' },
+  for (const [method, action] of [
+    ['POST', 'rotate-secret/'],
+    ['POST', 'test/'],
+    ['DELETE', ''],
+  ] as const) {
+    it(`changes no webhook endpoint by ${method} ${action} after its key was revoked`, async () => {
+      const key = await createKey();
+      const { body: endpoint } = await key.owner.request('POST', '/api/webhooks/create/', {
+        body: { url: 'https://hooks.example.com/' },
+      });
+      const path = `/api/webhooks/${endpoint.uuid}/`;
+      const change = () => key.customer.request(method, path + action, method === 'POST' ? { body: {} } : {});
+      const [revoked, response] = await sendInOrder(key, revoke(key), change);
+      expect(revoked?.status).to.equal(200);
+      expectError(response as ApiResponse, 'invalid_api_key', 'Nothing was created or changed');
+      expect((await key.owner.request('GET', path)).body).to.include({ public_key: endpoint.public_key });
+      expect((await key.owner.request('GET', `${path}deliveries/`)).body.pagination.total_items).to.equal(0);
     });
-    const path = `/api/webhooks/${endpoint.uuid}/`;
-    const responses = await sendInOrder(
-      key,
-      revoke(key),
-      () => key.customer.request('POST', `${path}rotate-secret/`, { body: {} }),
-      () => key.customer.request('POST', `${path}test/`, { body: {} }),
-      () => key.customer.request('DELETE', path),
-    );
-    expect(responses.shift()?.status).to.equal(200);
-    for (const response of responses) expectError(response, 'invalid_api_key', 'Nothing was created or changed');
-    expect((await key.owner.request('GET', path)).body).to.include({ public_key: endpoint.public_key });
-    expect((await key.owner.request('GET', `${path}deliveries/`)).body.pagination.total_items).to.equal(0);
-  });
+  }
 
   for (const [name, path, fields] of [
     ['API key', '/account/keys/', { name: 'of a thief', all_scopes: 'on', limit_period: 'day' }],

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { failGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import type pg from 'pg';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
-import { waitForLockWaits } from '../harness/lockedAccount.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -89,6 +89,31 @@ describe('while an account is locked beyond the database timeout', () => {
       [answeredAt],
     );
     expect(Number(open.count)).to.equal(0);
+  });
+});
+
+describe('while changes of one account wait for its lock', () => {
+  it('they occupy two connections of a process, fail as before, and other accounts are served', async () => {
+    const timeoutMs = scaleTimeout(1_000);
+    const service = await startTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: String(timeoutMs) } });
+    try {
+      const [slow, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);
+      const { uuid } = (await slow.request('POST', '/api/keys/create/', { body: { name: 'a' } })).body;
+      const change = () => slow.request('PATCH', `/api/keys/${uuid}/`, { body: { name: 'b' } });
+      await whileAccountIsLocked(service, await getAccountId(service, slow), async () => {
+        const waiting = Array.from({ length: 20 }, change);
+        await waitForLockWaits(service, 2);
+        const created = await other.request('POST', '/api/keys/create/', { body: { name: 'c' } });
+        expect(created.status).to.equal(201);
+        expect(await service.countLockWaits()).to.be.at.most(2);
+        const answers = await Promise.all(waiting);
+        expect(answers.map(({ status }) => status)).to.deep.equal(Array(20).fill(503));
+      });
+      const later = await change();
+      expect([later.status, later.body.name]).to.deep.equal([200, 'b']);
+    } finally {
+      await service.stop();
+    }
   });
 });
 

@@ -65,6 +65,11 @@ async function loadConsentPage(ctx: Context, request: AuthorizationRequest) {
   return { request, account, offered };
 }
 
+/** Returns whether the user submits the decision that gives a client access. */
+export function allowsAccess(ctx: Context): boolean {
+  return getForm(ctx).get('decision') === 'allow';
+}
+
 /** `POST /authorize`: handles the decision that the user submitted on the consent page. */
 export async function submitConsent(ctx: Context): Promise<void> {
   // The session may have ended while the page was open.

@@ -17,7 +17,7 @@ import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
@@ -91,7 +91,7 @@ export async function createApiKey(
   if (mode === 'test') requireTestMode();
   const options = { ...NO_KEY_OPTIONS, ...parseKeyOptions(input) };
   const key = `svc_${randomHex(20)}`;
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     // One statement checks the limit and counts, so that concurrent requests cannot create a 21st key.
     const [account] = await Account.query(transaction)
       .where('id', accountId)
@@ -192,7 +192,7 @@ export async function updateApiKey(
   { origin = SERVICE_ORIGIN, expectedVersion }: UpdateKeyOptions = {},
 ): Promise<ApiKey> {
   const { accountId } = caller;
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     const key = await findKey(transaction, accountId, uuid);
     assertChangeable(key);
@@ -270,7 +270,7 @@ export async function revokeApiKey(
     actor?: Actor;
   } = {},
 ): Promise<boolean> {
-  const isRevoked = await Account.transaction(async (transaction) => {
+  const isRevoked = await transactOnAccount(accountId, async (transaction) => {
     await lockAccount(transaction, accountId);
     const key = await findKey(transaction, accountId, uuid);
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);

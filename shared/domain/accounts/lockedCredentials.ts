@@ -6,7 +6,7 @@ import { Account } from '../../tables/Account.ts';
 import { Member } from '../../tables/Member.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
 import type { Caller } from './caller.ts';
 import {
   accountSuspendedError,
@@ -103,7 +103,7 @@ export async function withVerifiedCredential<Result>(
 ): Promise<Result> {
   if (caller.credential.kind === 'service') return change();
   return repeatOnDeadlock(name, () =>
-    Account.transaction(async (transaction) => {
+    transactOnAccount(caller.accountId, async (transaction) => {
       const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);
       if (suspendedAt !== null) throw accountSuspendedError();
       await assertCredentialUnchanged(transaction, caller);

@@ -11,6 +11,7 @@ import { GiftCode } from '../../tables/GiftCode.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { type Actor, mayActOn, recordAuditEntry } from '../audit/recordAuditEntry.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { needsApproval, postAdjustmentWithin } from './creditAdjustments.ts';
 
 export interface NewGiftCode {
@@ -132,7 +133,7 @@ export async function redeemGiftCode(
   text: string,
   onRedeemed: (transaction: Transaction, redeemed: RedeemedGiftCode) => Promise<void> = async () => {},
 ): Promise<RedeemedGiftCode> {
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(caller.accountId, async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     if (account.deletion_requested_at !== null)
       throw codeError('the account is being deleted. Undo the deletion on the account page first.');

@@ -4,6 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { generateReferralCode } from './referrals.ts';
 
 /**
@@ -14,7 +15,7 @@ export async function enrollAffiliate(accountId: number): Promise<Affiliate> {
   assertNotDeleting(await Account.query().findById(accountId).throwIfNotFound());
   const known = await Affiliate.query().findById(accountId);
   if (known !== undefined) return known;
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     for (;;) {
       // One of several concurrent requests inserts. In the unlikely case that the code is taken, another is generated.
       await Affiliate.query(transaction)

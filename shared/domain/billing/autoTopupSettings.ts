@@ -8,6 +8,7 @@ import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEve
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { changeSubscription } from './recordSubscriptionChange.ts';
 
 export interface AutoTopupSettings {
@@ -46,7 +47,7 @@ export async function updateAutoTopupSettings(
   if (Object.keys(patch).length === 0) return toAutoTopupSettings(account);
   const isEnabling = patch.auto_topup_enabled === true;
   if (isEnabling) await assertCanAutoTopUp(account);
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     const locked = await lockAccountOfCaller(transaction, caller);
     // A deletion or a suspension that has begun meanwhile has switched them off.
     if (isEnabling && (locked.deletion_requested_at !== null || locked.suspended_at !== null))

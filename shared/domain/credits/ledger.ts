@@ -1,8 +1,10 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { createAccountSlots } from '../../lib/accountSlots.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { readSqlFunction } from '../../lib/database/sqlFunctions.ts';
-import { hasConditions } from '../../lib/listFilter.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
+import { buildRangeBindings, hasConditions } from '../../lib/listFilter.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { LedgerEntryType } from '../../spec/states.ts';
@@ -25,6 +27,20 @@ export interface EntryInput {
   description: string;
   /** Unique key of the effect; the database rejects a second entry with the same key. */
   effectKey: string;
+}
+
+const withTransactionSlot = createAccountSlots(2, DB_WAIT_TIMEOUT);
+
+/**
+ * Runs a transaction that locks an account. A process runs two of an account at a time: others would occupy connections
+ * that other accounts need, only to wait for its lock. One that has waited as long as for a connection fails like that.
+ * Charges have batches of their own instead.
+ */
+export function transactOnAccount<Result>(
+  accountId: number,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return withTransactionSlot(accountId, () => Account.transaction(work));
 }
 
 /**
@@ -88,24 +104,28 @@ const LIST_ENTRIES = prepared(
 /** Entries of one batch of `readLedgerInBatches`. */
 const EXPORT_BATCH_SIZE = 1_000;
 
+const EXPORT_ENTRIES = prepared(
+  'export_ledger_entries',
+  `SELECT * FROM ledger_entries
+    WHERE account_id = :accountId AND number BETWEEN :oldest AND :newest AND entry_type = ANY (cast(:types AS text[]))
+      AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
+    ORDER BY number DESC`,
+);
+
 /**
  * Reads all ledger entries that an account has at the start and that match a filter, newest first. A filter does not
- * shorten the pass over the ledger, so that the order is that of the numbers and no batch takes longer than another.
+ * shorten the pass over the ledger, so that the order is that of the numbers and no batch takes longer than another. A
+ * batch without matches is empty, so that the reader can stop at it.
  */
 export async function* readLedgerInBatches(
   accountId: number,
   filter: LedgerFilter = {},
 ): AsyncGenerator<LedgerEntry[]> {
   const { ledger_count: count } = await Account.query().findById(accountId).select('ledger_count').throwIfNotFound();
-  const types = new Set(listAcceptedTypes(filter));
-  const { createdAfter, createdBefore } = filter;
-  const matches = (entry: LedgerEntry) =>
-    types.has(entry.entry_type) &&
-    (createdAfter === undefined || entry.created_at >= createdAfter) &&
-    (createdBefore === undefined || entry.created_at < createdBefore);
+  const conditions = { accountId, types: listAcceptedTypes(filter), ...buildRangeBindings(filter) };
   for (let newest = count; newest > 0; newest -= EXPORT_BATCH_SIZE) {
-    const range = { accountId, oldest: newest - EXPORT_BATCH_SIZE + 1, newest };
-    yield (await runStatement<LedgerEntry>(LIST_ENTRIES, range)).filter(matches);
+    const range = { oldest: newest - EXPORT_BATCH_SIZE + 1, newest };
+    yield await runStatement<LedgerEntry>(EXPORT_ENTRIES, { ...conditions, ...range });
   }
 }
 

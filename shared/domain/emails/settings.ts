@@ -2,7 +2,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { EMAIL_KINDS, type EmailKind, type OwnerEmailKind, UNCONDITIONAL_EMAIL_KINDS } from '../../spec/events.ts';
 import { Account } from '../../tables/Account.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
 import { getLowCreditsThreshold } from '../credits/lowCredits.ts';
 
 /** Page of the settings. */
@@ -53,7 +53,7 @@ export async function updateNotificationSettings(
       field,
     });
   }
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     if (account.erased_at !== null) return toSettings(account);
     assertNotDeleting(account);

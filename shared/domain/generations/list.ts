@@ -1,3 +1,4 @@
+import { createAccountSlots } from '../../lib/accountSlots.ts';
 import { listOtherModels } from '../../lib/catalog/knownModels.ts';
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
@@ -8,6 +9,7 @@ import {
   type FilteredRow,
   hasConditions,
 } from '../../lib/listFilter.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { SHOWN_COLUMNS } from '../../presenters/generation.ts';
@@ -135,8 +137,12 @@ const COMPLETE_IDS = prepared(
     LIMIT :limit`,
 );
 
+/** Text that a UUID may begin with. Postgres would reject other text, such as with a NUL. */
+const UUID_BEGINNING = /^[\da-f-]{0,36}$/i;
+
 /** Lists the UUIDs of an account's newest generations that start with a prefix, newest first. */
 export async function completeGenerationIds(accountId: number, prefix: string, limit: number): Promise<string[]> {
+  if (!UUID_BEGINNING.test(prefix)) return [];
   const rows = await runStatement<{ uuid: string }>(COMPLETE_IDS, { accountId, prefix: prefix.toLowerCase(), limit });
   return rows.map(({ uuid }) => uuid);
 }
@@ -156,7 +162,8 @@ const buildRange = (status: number, model: number) => `
 
 /**
  * Matches by metadata, from the index `generations_metadata_idx`, whose expression contains the account. All rows with
- * these pairs are read and then filtered, so the cost grows with the number of generations that have them.
+ * these pairs are read and then filtered, so the cost grows with the number of generations that have them, up to the time
+ * limit of statements. A process runs one search of an account at a time.
  */
 const MATCHES_BY_METADATA = `
      SELECT number, created_at FROM generations
@@ -184,6 +191,8 @@ const prepareFiltered = (name: string, matches: string) =>
     ORDER BY shown.number DESC`,
   );
 
+const withSearchSlot = createAccountSlots(1, DB_WAIT_TIMEOUT);
+
 const LIST_BY_METADATA = prepareFiltered('list_generations_by_metadata', MATCHES_BY_METADATA);
 
 /** Statements by the number of models that they read at most. */
@@ -210,13 +219,16 @@ async function listFiltered(accountId: number, page: number, filter: GenerationF
   const models = [...getCatalog().models, ...listOtherModels()]
     .filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug))
     .map(({ slug }) => slug);
-  const statement = metadata === undefined ? getFilteredStatement(models.length) : LIST_BY_METADATA;
-  const rows = await runStatement<FilteredRow<Generation>>(statement, {
+  const bindings = {
     accountId,
     metadata: JSON.stringify({ [accountId]: metadata }),
     statuses: status === undefined ? GENERATION_STATUSES : [status],
     models,
     ...buildFilterBindings(filter, page),
-  });
+  };
+  const run = (statement: Statement) => runStatement<FilteredRow<Generation>>(statement, bindings);
+  const rows = await (metadata === undefined
+    ? run(getFilteredStatement(models.length))
+    : withSearchSlot(accountId, () => run(LIST_BY_METADATA)));
   return buildFilteredPage<Generation>(page, rows);
 }

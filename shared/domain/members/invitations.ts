@@ -24,6 +24,7 @@ import { type Caller, requireMember } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findPersonOfCaller, getPerson, lockPerson } from '../accounts/people.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { buildInvitationUrl, readInvitationToken } from './invitationUrl.ts';
 import { enterAccount } from './switchAccount.ts';
@@ -49,7 +50,7 @@ export async function inviteMember(
   if (!isEmail(address))
     throw invalidEmailError(`must be an e-mail address of at most ${EMAIL_MAX_CHARACTERS} characters.`);
   const { accountId } = caller;
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     assertNotDeleting(account);
     if (await isMemberAddress(transaction, accountId, address))
@@ -158,7 +159,7 @@ export async function listInvitations(accountId: number, page: number): Promise<
  * @throws ServiceError not_found; validation_error after some messages.
  */
 export async function resendInvitation(caller: Caller, uuid: string): Promise<SentInvitation> {
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(caller.accountId, async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     assertNotDeleting(account);
     const invitation = await requireOpenInvitation(transaction, caller, uuid);
@@ -177,7 +178,7 @@ export async function resendInvitation(caller: Caller, uuid: string): Promise<Se
 /** Revokes an invitation: its link stops working. @throws ServiceError not_found */
 export async function revokeInvitation(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
-  await Account.transaction(async (transaction) => {
+  await transactOnAccount(accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     const invitation = await requireOpenInvitation(transaction, caller, uuid);
     await invitation.$query(transaction).patch({ revoked_at: now() });

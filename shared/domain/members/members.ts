@@ -17,6 +17,7 @@ import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
 import { removeStaffRightsOfKeys } from '../accounts/staffRights.ts';
 import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { describePerson, endMembership, revokeSentInvitations } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
@@ -99,7 +100,7 @@ export async function changeMember(
   origin: RequestOrigin,
 ): Promise<void> {
   const { accountId } = caller;
-  await Account.transaction(async (transaction) => {
+  await transactOnAccount(accountId, async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     const member = await requireLockedMember(transaction, caller, uuid);
     const { number, role: former } = member;
@@ -148,7 +149,7 @@ export async function removeMember(
   { revokesAccess }: { revokesAccess: boolean },
   origin: RequestOrigin,
 ): Promise<RevokedAccess> {
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(caller.accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     const member = await requireLockedMember(transaction, caller, uuid);
     return endMembership(transaction, member, { revokesAccess, event: 'member_removed', origin });
@@ -160,7 +161,7 @@ export async function removeMember(
  * @throws ServiceError validation_error for the owner.
  */
 export async function leaveAccount(caller: Caller, origin: RequestOrigin): Promise<RevokedAccess> {
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(caller.accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     const { number } = requireMember(caller);
     const member = await Member.query(transaction).findById([caller.accountId, number]).throwIfNotFound();
@@ -178,7 +179,7 @@ export async function revokeMemberAccess(
   origin: RequestOrigin,
 ): Promise<Omit<RevokedAccess, 'sessions'>> {
   const { accountId } = caller;
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     const member = await requireLockedMember(transaction, caller, uuid, { mayBeRemoved: true });
     const revoked = await revokeCredentials(transaction, accountId, { memberNumber: member.number });
@@ -197,7 +198,7 @@ export async function revokeMemberAccess(
  */
 export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
-  await Account.transaction(async (transaction) => {
+  await transactOnAccount(accountId, async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     assertNotDeleting(account);
     const heir = await requireLockedMember(transaction, caller, uuid);

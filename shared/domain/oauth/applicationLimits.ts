@@ -6,13 +6,13 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
-import { Account } from '../../tables/Account.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { assertEnoughRights } from '../accounts/memberRights.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
@@ -91,7 +91,7 @@ export async function changeApplicationLimit(
   origin: RequestOrigin,
 ): Promise<boolean> {
   const { accountId } = caller;
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     const [row] = await runStatement<{ client_id: string; name: string }>(
       FIND_APPLICATION,

@@ -17,7 +17,7 @@ import {
   type RequestOrigin,
   SERVICE_ORIGIN,
 } from '../accounts/securityEvents.ts';
-import { Account } from '../../tables/Account.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { storeApprovedLimit } from './applicationLimits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { LOG_REVOKED_GRANTS } from './grants.ts';
@@ -81,7 +81,7 @@ export async function issueCode(
   { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller: Caller },
 ): Promise<string> {
   const { accountId, clientId, scopes } = request;
-  const code = await Account.transaction(async (transaction) => {
+  const code = await transactOnAccount(accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     if (scopes.includes('svc:write')) await storeApprovedLimit(transaction, caller, { clientId, limit }, origin);
     return insertCode(request, origin, transaction);

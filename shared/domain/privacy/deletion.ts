@@ -10,6 +10,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findRenewingSubscription } from '../billing/stopRenewals.ts';
 import { recordSubscriptionChange } from '../billing/recordSubscriptionChange.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { revokeAccess } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
@@ -63,7 +64,7 @@ const SCHEDULE_DELETION = prepared(
  */
 export async function requestAccountDeletion(caller: Caller, email: string, origin: RequestOrigin): Promise<void> {
   const { accountId, credential } = caller;
-  await Account.transaction(async (transaction) => {
+  await transactOnAccount(accountId, async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     if (account.deletion_requested_at !== null) return;
     if (email.trim().toLowerCase() !== account.email) {
@@ -98,7 +99,7 @@ export async function requestAccountDeletion(caller: Caller, email: string, orig
  */
 export async function undoAccountDeletion(caller: Caller, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
-  await Account.transaction(async (transaction) => {
+  await transactOnAccount(accountId, async (transaction) => {
     const account = await lockAccountOfCaller(transaction, caller);
     if (account.deletion_requested_at === null) return;
     const deletion = await AccountDeletion.query(transaction).findById(accountId);

@@ -8,6 +8,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findOwner } from '../accounts/people.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
+import { transactOnAccount } from '../credits/ledger.ts';
 import { EXPORT_BATCH_SIZE, type ExportList, type ExportRow } from '../exportList.ts';
 import { EXPORT_LISTS } from '../features.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
@@ -125,7 +126,7 @@ const EXPORTS_PER_HOUR = 5;
  */
 export async function startAccountExport(caller: Caller, origin: RequestOrigin): Promise<AsyncGenerator<string>> {
   const { accountId } = caller;
-  const exported = await Account.transaction(async (transaction) => {
+  const exported = await transactOnAccount(accountId, async (transaction) => {
     const locked = await lockAccountOfCaller(transaction, caller);
     const recent = await SecurityEvent.query(transaction)
       .where({ account_id: accountId, event: 'data_exported' })

@@ -9,7 +9,6 @@ import { enqueueWebhooks } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { type EventType, WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../spec/events.ts';
 import { WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
-import { Account } from '../../tables/Account.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
@@ -17,7 +16,7 @@ import { assertNotDeleting } from '../accounts/accounts.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
 import { insertDelivery, type ListedDelivery } from './deliveries.ts';
 import { disableEndpoint, enableEndpoint, updateWebhookCount } from './endpointState.ts';
 import { assertEnabled, endpointNotFoundError, queryManagedEndpoints } from './findEndpoint.ts';
@@ -53,7 +52,7 @@ export async function createEndpoint(
 ): Promise<EndpointWithSecret> {
   const { accountId } = caller;
   const address = parseWebhookUrl(url);
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(accountId, async (transaction) => {
     assertNotDeleting(await lockAccount(transaction, accountId), 'url');
     await assertCredentialUnchanged(transaction, caller);
     if ((await queryManagedEndpoints(accountId, transaction).resultSize()) >= WEBHOOK_ENDPOINTS_MAX) {
@@ -230,7 +229,7 @@ async function changeEndpoint<Result>(
   uuid: string,
   change: (transaction: Transaction, endpoint: WebhookEndpoint) => Promise<Result>,
 ): Promise<Result> {
-  return Account.transaction(async (transaction) => {
+  return transactOnAccount(caller.accountId, async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     const endpoint = await queryManagedEndpoints(caller.accountId, transaction).findOne({ uuid }).forNoKeyUpdate();
     if (endpoint === undefined) throw endpointNotFoundError();

@@ -27,9 +27,11 @@ export function sanitizeReturnTo(returnTo: unknown): string {
 
 /**
  * Returns the path of the page that a form was on, from the `Referer` header. Where the browser sends none, it is the
- * address of the form: opened with GET, each one shows its page or redirects to it.
+ * address of the form: opened with GET, each one shows its page or redirects to it. A form whose address has a query is on
+ * the page of this address.
  */
 export function getFormPagePath(ctx: Context): string {
+  if (ctx.search !== '') return sanitizeReturnTo(ctx.url);
   const referrer = ctx.get('referer');
   const page = canParseUrl(referrer) ? new URL(referrer) : undefined;
   // Without the query, which may contain the outcome of an earlier action.
