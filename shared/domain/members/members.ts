@@ -19,8 +19,9 @@ import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { transactOnAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { describePerson, endMembership, revokeSentInvitations } from '../signIn/endMembership.ts';
+import { describePerson, endMembership } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
+import { revokeSentInvitations } from '../signIn/revokeInvitations.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
 /** A member as the others see it. */

@@ -3,12 +3,7 @@ import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
-import {
-  endSessions,
-  type RevokedAccess,
-  type RevokedAccessAndWebhooks,
-  revokeAccessAndWebhooks,
-} from '../signIn/revokeAccess.ts';
+import { endSessions, type RevokedAccess, type RevokedAllAccess, revokeAllAccess } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
@@ -35,14 +30,14 @@ export async function signOutAccount(accountId: number, actor: Actor): Promise<n
 }
 
 /**
- * Ends all sessions, API keys and OAuth grants of an account, and disables its webhook endpoints. The owner can sign in
- * again.
+ * Ends all sessions, API keys and OAuth grants of an account, disables its webhook endpoints and revokes its open invitations.
+ * The owner and members can sign in again.
  * @returns the number of each that were ended. Without any, nothing is recorded.
  */
-export async function revokeAccountAccess(accountId: number, actor: Actor): Promise<RevokedAccessAndWebhooks> {
+export async function revokeAccountAccess(accountId: number, actor: Actor): Promise<RevokedAllAccess> {
   const revoked = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
-    const before = await revokeAccessAndWebhooks(transaction, accountId);
+    const before = await revokeAllAccess(transaction, accountId, SERVICE_ORIGIN);
     if (!isAnyRevoked(before)) return before;
     await recordRevocation(transaction, accountId, before);
     await recordAuditEntry(transaction, actor, {
@@ -50,7 +45,7 @@ export async function revokeAccountAccess(accountId: number, actor: Actor): Prom
       accountId,
       targetId: account.uuid,
       before: { ...before },
-      after: { sessions: 0, keys: 0, grants: 0, webhooks: 0 },
+      after: { sessions: 0, keys: 0, grants: 0, webhooks: 0, invitations: 0 },
     });
     return before;
   });
@@ -62,15 +57,15 @@ export async function revokeAccountAccess(accountId: number, actor: Actor): Prom
 export async function recordRevocation(
   transaction: Transaction,
   accountId: number,
-  revoked: RevokedAccess | RevokedAccessAndWebhooks,
+  revoked: RevokedAccess | RevokedAllAccess,
 ): Promise<void> {
   const details = { ...revoked };
   await recordSecurityEvent(transaction, { accountId, event: 'access_revoked', origin: SERVICE_ORIGIN, details });
 }
 
 /** Returns whether anything was ended. */
-export function isAnyRevoked({ sessions, keys, grants, webhooks }: RevokedAccessAndWebhooks): boolean {
-  return sessions + keys + grants + webhooks > 0;
+export function isAnyRevoked({ sessions, keys, grants, webhooks, invitations }: RevokedAllAccess): boolean {
+  return sessions + keys + grants + webhooks + invitations > 0;
 }
 
 /** Finds an API key of any account by its uuid. @throws ServiceError not_found */

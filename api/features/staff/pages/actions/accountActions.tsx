@@ -66,8 +66,9 @@ export const revokeAccess = defineAction({
     question: `Revoke all access to ${account.email}?`,
     consequences: (
       <p>
-        All sessions end, and all API keys and applications are revoked, which cannot be undone. Webhook endpoints are
-        disabled. The owner can sign in again, create new keys and enable the endpoints.
+        All sessions end, and all API keys, applications and open invitations are revoked, which cannot be undone.
+        Webhook endpoints are disabled. The owner can sign in again, create new keys and enable the endpoints. The other
+        members can sign in again, too: remove those whom the owner does not know.
       </p>
     ),
     button: 'Revoke all access',
