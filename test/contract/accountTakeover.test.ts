@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { accept, invite } from '../harness/members.ts';
+import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
+
+/** Reads the code of an outcome from the response to a form. */
+const getOutcome = ({ headers }: { headers: Headers }) => headers.get('location')?.split('?done=')[1];
 
 describe('what an attacker leaves in an account that it took over', () => {
   const console = new StaffConsole();
@@ -20,7 +23,7 @@ describe('what an attacker leaves in an account that it took over', () => {
   after(() => service.stop());
 
   /** Performs an action of the account page. @returns the code of its outcome. */
-  const act = async (path: string) => (await console.act(path)).headers.get('location')?.split('?done=')[1];
+  const act = async (path: string) => getOutcome(await console.act(path));
 
   it('cannot be joined after a reinstatement: all access includes open invitations', async () => {
     const [invited, elsewhere] = [await service.createCustomer(null), await service.createCustomer(null)];
@@ -51,5 +54,64 @@ describe('what an attacker leaves in an account that it took over', () => {
     expect(await act(`${account}sign-out/`)).to.equal('signed-out');
     expect(await act(`${account}revoke-access/`)).to.equal('access-revoked');
     expect(await act(`${account}revoke-access/`)).to.equal('unchanged');
+  });
+
+  it('loses its members by staff, with their keys and invitations, so that they cannot return', async () => {
+    const [evil, friend] = [await withKey(await addMember(owner, 'admin')), await addMember(owner, 'developer')];
+    const [{ uuid }, invited] = [await findListed(owner, evil), await service.createCustomer(null)];
+    const link = await invite(evil, invited, 'admin');
+    const path = `/admin/members/${uuid as string}/remove/`;
+    expect(await act(`${account}suspend/`)).to.equal('suspended');
+    expect((await console.visit(account)).text).to.include(`href="${path}"`);
+    expect((await console.visit(path)).text).to.include(`Remove ${evil.email} from the account of ${owner.email}?`);
+    const fields = await console.readForm(path);
+    expect(getOutcome(await console.send(path, fields))).to.equal('member-removed');
+    expect((await console.visit(account)).text).to.not.include(`href="${path}"`);
+    expect((await console.visit(path)).text).to.include('This person is no longer a member');
+    expect(getOutcome(await console.send(path, fields))).to.equal('unchanged');
+    expect(await act(`${account}reinstate/`)).to.equal('reinstated');
+    expect((await evil.request('GET', '/api/keys/')).status).to.equal(401);
+    expect((await owner.request('GET', '/api/keys/')).status).to.equal(200);
+    expect(await accept(invited, link)).to.equal(404);
+    await service.request('POST', '/authentication/dev/sign-in/', { body: { email: evil.email } });
+    const [members] = await service.sql(
+      `SELECT array_agg(p.email ORDER BY m.number) AS emails FROM members m JOIN people p ON p.id = m.person_id
+         JOIN accounts a ON a.id = m.account_id WHERE a.email = $1 AND m.removed_at IS NULL`,
+      [owner.email],
+    );
+    expect(members.emails).to.deep.equal([owner.email, friend.email]);
+    const removals = (await readAudit(service, owner)).filter(({ action }) => action === 'member.remove');
+    expect(removals).to.have.length(1);
+    expect(removals[0]).to.deep.include({
+      target_type: 'member',
+      target_id: uuid,
+      before: { role: 'admin', sessions: 0, keys: 1, grants: 0 },
+    });
+  });
+
+  it('shows staff every member, also after many former ones', async () => {
+    const evil = await addMember(owner, 'viewer');
+    await service.sql(
+      `INSERT INTO members (account_id, number, uuid, person_id, role, created_at, removed_at)
+       SELECT m.account_id, m.number + n, gen_random_uuid(), m.person_id, 'viewer', now(), now()
+         FROM members m JOIN people p ON p.id = m.person_id, generate_series(1, 30) n
+        WHERE p.email = $1 AND m.role = 'viewer'`,
+      [evil.email],
+    );
+    await service.sql('UPDATE accounts SET member_count = 32 WHERE email = $1', [owner.email]);
+    const [{ uuid }] = await service.sql(
+      'SELECT m.uuid FROM members m JOIN people p ON p.id = m.person_id WHERE p.email = $1 AND m.removed_at IS NULL AND m.role = $2',
+      [evil.email, 'viewer'],
+    );
+    expect((await console.visit(account)).text).to.include(`href="/admin/members/${uuid}/remove/"`);
+  });
+
+  it('does not lose its owner by staff', async () => {
+    const { uuid } = await findListed(owner, owner);
+    const path = `/admin/members/${uuid as string}/remove/`;
+    const { status, text } = await console.send(path, await console.readForm(`${account}sign-out/`));
+    expect([status, text.includes('The owner of an account cannot be removed.')]).to.deep.equal([400, true]);
+    expect((await owner.requestWithSession('GET', '/authentication/me/')).status).to.equal(200);
+    expect(await readAudit(service, owner)).to.have.length(0);
   });
 });

@@ -59,6 +59,18 @@ export async function listMembers(accountId: number, page: number): Promise<List
   return { page, totalItems, items: await runStatement<ListedMember>(LIST_MEMBERS, bindings) };
 }
 
+const LIST_MEMBERS_FOR_STAFF = prepared(
+  'list_members_for_staff',
+  `${LISTED_MEMBER} JOIN accounts a ON a.id = m.account_id
+    WHERE a.id = :accountId AND (m.removed_at IS NULL OR m.number > a.member_count - ${PAGE_SIZE})
+    ORDER BY m.number DESC`,
+);
+
+/** Lists all members of an account, newest first, with those of the latest that were removed. */
+export async function listMembersForStaff(accountId: number): Promise<ListedMember[]> {
+  return runStatement<ListedMember>(LIST_MEMBERS_FOR_STAFF, { accountId });
+}
+
 /** Finds a member, also a removed one. @throws ServiceError not_found */
 export async function findMember(accountId: number, uuid: string): Promise<ListedMember> {
   const [member] = await runStatement<ListedMember>(FIND_MEMBER, { accountId, uuid });

@@ -33,6 +33,7 @@ const OUTCOMES = {
     'Access revoked',
     'All sessions, API keys, applications and open invitations of the account are revoked.',
   ],
+  'member-removed': ['Member removed', 'The member is removed, and its API keys and applications are revoked.'],
   'key-revoked': ['API key revoked', 'The API key is revoked.'],
   'approval-requested': ['Approval requested', 'Another member of staff must approve the adjustment within 24 hours.'],
   'adjustment-rejected': ['Adjustment rejected', 'The adjustment is rejected.'],
