@@ -2,6 +2,7 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
+import { isStaffEmail } from '../../lib/staffEmails.ts';
 import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
@@ -206,8 +207,8 @@ export async function revokeMemberAccess(
 /**
  * Hands an account over to another member, who gets its address and messages, and its payouts once they are set up
  * again; the caller becomes an admin. The customer at the payment processor stays, with the address that it has there.
- * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, and for an account
- *   that has acted as staff.
+ * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, for staff, and for
+ *   an account that has acted as staff.
  */
 export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
@@ -224,6 +225,12 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
         'This account has acted as staff and cannot be handed over: the audit log names its owner.',
       );
     const person = await Person.query(transaction).findById(heir.person_id).forNoKeyUpdate().throwIfNotFound();
+    // An account of staff cannot be suspended.
+    if (isStaffEmail(person.email))
+      throw new ServiceError(
+        'validation_error',
+        `${person.email} is an address of staff, who cannot take over an account. Choose another member, or invite the person with another address.`,
+      );
     // In this order: an account never has two owners.
     await former.$query(transaction).patch({ role: 'admin' });
     await heir.$query(transaction).patch({ role: 'owner' satisfies MemberRole });
