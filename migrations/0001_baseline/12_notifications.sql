@@ -123,5 +123,6 @@ CREATE TABLE emails (
   UNIQUE (account_id, kind, cause),
   CHECK ((status = 'sent') = (sent_at IS NOT NULL))
 );
-COMMENT ON TABLE emails IS 'messages to the owners of accounts; addressed when they are sent; deleted after 90 days';
+COMMENT ON TABLE emails IS
+  'messages; params of those to other people than the owner contain the address; deleted after 90 days';
 CREATE INDEX emails_created_at_idx ON emails (created_at);

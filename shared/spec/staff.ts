@@ -16,7 +16,7 @@ export const STAFF_PERMISSIONS = {
   refundGenerations: ['support', 'finance', 'admin'],
   refundTopups: ['finance', 'admin'],
   suspendAccounts: ['ops', 'admin'],
-  /** Sign an account out everywhere, and revoke its API keys and applications. */
+  /** Sign an account out everywhere, revoke its API keys and applications, and remove members. */
   revokeAccess: ['support', 'ops', 'admin'],
   /** Requeue stuck generations, run tasks again, and change jobs on the queue board. */
   manageQueues: ['ops', 'admin'],
@@ -61,6 +61,7 @@ export const AUDIT_ACTIONS = {
   'giftCode.revoke': { target: 'giftCode' },
   'identity.remove': { target: 'account' },
   'key.revoke': { target: 'key' },
+  'member.remove': { target: 'member' },
   'queue.change': { target: 'queue' },
   'task.run': { target: 'task' },
   'task.run_kind': { target: 'taskKind' },

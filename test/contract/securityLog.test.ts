@@ -147,7 +147,7 @@ describe('the security log', () => {
       event: 'access_revoked',
       network: '',
       user_agent: '',
-      details: { sessions: 1, keys: 1, grants: 0, webhooks: 0 },
+      details: { sessions: 1, keys: 1, grants: 0, webhooks: 0, invitations: 0 },
     });
     const visitor = createBrowserFor(customer);
     await visitor.submitForm(at('/sign-in'), { email: customer.email });

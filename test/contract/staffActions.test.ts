@@ -201,7 +201,7 @@ describe('staff actions', () => {
         `${account}?done=unchanged`,
       );
       const [entry] = await readAudit(service, customer);
-      expect(entry.before).to.deep.equal({ sessions: 1, keys: 1, grants: 0, webhooks: 0 });
+      expect(entry.before).to.deep.equal({ sessions: 1, keys: 1, grants: 0, webhooks: 0, invitations: 0 });
     });
 
     it('disables all webhook endpoints with all access, also if no credential is left', async () => {
@@ -216,7 +216,7 @@ describe('staff actions', () => {
         `${account}?done=access-revoked`,
       );
       const entry = (await readAudit(service, owner)).at(-1);
-      expect(entry.before).to.deep.equal({ sessions: 0, keys: 0, grants: 0, webhooks: 2 });
+      expect(entry.before).to.deep.equal({ sessions: 0, keys: 0, grants: 0, webhooks: 2, invitations: 0 });
       const states = await service.sql(
         `SELECT a.email, a.webhook_count, array_agg(DISTINCT coalesce(w.disabled_reason, 'enabled')) AS reasons
            FROM webhook_endpoints w JOIN accounts a ON a.id = w.account_id WHERE a.email = ANY ($1) GROUP BY a.id ORDER BY a.id`,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ALL_ROUTES, isChange } from '../harness/routes.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { addMember, findListed } from '../harness/members.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
@@ -20,7 +21,9 @@ const CHANGES = ALL_ROUTES.filter(({ served }) => served.permission !== undefine
 
 /** Lists the actions in the table on a page. */
 const listActions = (html: string) =>
-  [...html.matchAll(/<td>((?:account|credits|generation|key|queue|topup)\.[a-z_]+)<\/td>/g)].map(([, name]) => name);
+  [...html.matchAll(/<td>((?:account|credits|generation|key|member|queue|topup)\.[a-z_]+)<\/td>/g)].map(
+    ([, name]) => name,
+  );
 
 describe('the audit log', () => {
   const console = new StaffConsole();
@@ -84,6 +87,10 @@ describe('the audit log', () => {
     },
     'POST /admin/accounts/:uuid/sign-out/': onAccount('sign-out'),
     'POST /admin/accounts/:uuid/revoke-access/': onAccount('revoke-access'),
+    'POST /admin/members/:uuid/remove/': async () => {
+      const { uuid } = await findListed(customer, await addMember(customer, 'admin'));
+      return { action: `/admin/members/${uuid}/remove/` };
+    },
     'POST /admin/keys/:uuid/revoke/': async () => {
       const { data } = (await customer.request('GET', '/api/keys/')).body;
       return { action: `/admin/keys/${data[0].uuid}/revoke/` };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { hasPermission, STAFF_ROLES, type StaffPermission, type StaffRole } from '../../shared/spec/staff.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
+import { addMember } from '../harness/members.ts';
 import { ALL_ROUTES } from '../harness/routes.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -62,6 +63,7 @@ describe('staff roles', () => {
 
   it('an account page offers only the actions of the role', async () => {
     const customer = await service.createCustomer('pro');
+    await addMember(customer, 'viewer');
     const [{ uuid }] = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
     const path = `/admin/accounts/${uuid}/`;
     for (const role of STAFF_ROLES) {
@@ -75,6 +77,7 @@ describe('staff roles', () => {
         expect(text.includes(`href="${path}${action}/"`), `${role} ${action}`).to.equal(
           hasPermission(role, permission),
         );
+      expect(text.includes('/admin/members/')).to.equal(hasPermission(role, 'revokeAccess'));
       expect(text.includes('/revoke/')).to.equal(hasPermission(role, 'revokeAccess'));
       expect(text.includes('<h2 id="audit">')).to.equal(hasPermission(role, 'viewAuditLog'));
     }

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { StaffRole } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { accept, addMember, findListed, invite } from '../harness/members.ts';
+import { changeOwner } from '../harness/people.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -16,15 +18,17 @@ describe('a member of staff with a second account', () => {
   });
   after(() => service.stop());
 
-  /** Makes the member finance the owner of another account, on which its session acts then. */
+  /** Makes the member finance the owner of another account from before it was staff, on which its session acts then. */
   async function giveSecondAccount(): Promise<void> {
     const owner = await service.createCustomer(null);
     const finance = console.member('finance');
-    const email = console.email('finance');
+    const email = `${randomUUID()}@example.com`;
+    await changeOwner(service, console.email('finance'), 'email', email);
     expect(await accept(finance, await invite(owner, { email }, 'admin'))).to.equal(303);
     const { uuid } = await findListed(owner, { email });
     const { status } = await owner.requestWithSession('POST', `/api/members/${uuid}/hand-over/`);
     expect(status).to.equal(204);
+    await changeOwner(service, email, 'email', console.email('finance'));
   }
 
   it('is not another person: it neither decides what the first requested, nor gives back more', async () => {

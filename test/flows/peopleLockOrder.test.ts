@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { lockAccount } from '../../shared/domain/credits/ledger.ts';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
-import { undoInvitations } from '../../shared/domain/signIn/endMembership.ts';
+import { removeMembersSince } from '../../shared/domain/signIn/endMembership.ts';
 import { Account } from '../../shared/tables/Account.ts';
 import { waitForLockWaits } from '../harness/lockedAccount.ts';
 import { accept, invite } from '../harness/members.ts';
@@ -15,7 +15,7 @@ const REMOVALS: Record<string, (accountId: number) => Promise<unknown>> = {
   'the undo of invitations': (accountId) =>
     Account.transaction(async (transaction) => {
       await lockAccount(transaction, accountId);
-      await undoInvitations(transaction, accountId, new Date(0), SERVICE_ORIGIN);
+      await removeMembersSince(transaction, accountId, new Date(0), SERVICE_ORIGIN);
     }),
 };
 

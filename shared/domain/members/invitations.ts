@@ -26,6 +26,7 @@ import { findPersonOfCaller, getPerson, lockPerson } from '../accounts/people.ts
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { transactOnAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
+import { openInvitations } from '../signIn/revokeInvitations.ts';
 import { buildInvitationUrl, readInvitationToken } from './invitationUrl.ts';
 import { enterAccount } from './switchAccount.ts';
 
@@ -111,9 +112,6 @@ async function assertMembersLeft(transaction: Transaction, accountId: number): P
     `The account already has ${MEMBERS_MAX} members, the maximum. Remove one first.`,
   );
 }
-
-const openInvitations = (transaction?: Transaction) =>
-  Invitation.query(transaction).whereNull('accepted_at').whereNull('revoked_at');
 
 /** Records the event from which the invited address receives the link. */
 async function sendInvitation(

@@ -2,6 +2,7 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
+import { isStaffEmail } from '../../lib/staffEmails.ts';
 import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
@@ -19,8 +20,9 @@ import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { transactOnAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { describePerson, endMembership, revokeSentInvitations } from '../signIn/endMembership.ts';
+import { describePerson, endMembership } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
+import { revokeSentInvitations } from '../signIn/revokeInvitations.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
 /** A member as the others see it. */
@@ -56,6 +58,18 @@ export async function listMembers(accountId: number, page: number): Promise<List
   if (newest <= 0) return { page, totalItems, items: [] };
   const bindings = { accountId, oldest: newest - PAGE_SIZE + 1, newest };
   return { page, totalItems, items: await runStatement<ListedMember>(LIST_MEMBERS, bindings) };
+}
+
+const LIST_MEMBERS_FOR_STAFF = prepared(
+  'list_members_for_staff',
+  `${LISTED_MEMBER} JOIN accounts a ON a.id = m.account_id
+    WHERE a.id = :accountId AND (m.removed_at IS NULL OR m.number > a.member_count - ${PAGE_SIZE})
+    ORDER BY m.number DESC`,
+);
+
+/** Lists all members of an account, newest first, with those of the latest that were removed. */
+export async function listMembersForStaff(accountId: number): Promise<ListedMember[]> {
+  return runStatement<ListedMember>(LIST_MEMBERS_FOR_STAFF, { accountId });
 }
 
 /** Finds a member, also a removed one. @throws ServiceError not_found */
@@ -193,8 +207,8 @@ export async function revokeMemberAccess(
 /**
  * Hands an account over to another member, who gets its address and messages, and its payouts once they are set up
  * again; the caller becomes an admin. The customer at the payment processor stays, with the address that it has there.
- * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, and for an account
- *   that has acted as staff.
+ * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, for staff, and for
+ *   an account that has acted as staff.
  */
 export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
@@ -211,6 +225,12 @@ export async function handOverAccount(caller: Caller, uuid: string, origin: Requ
         'This account has acted as staff and cannot be handed over: the audit log names its owner.',
       );
     const person = await Person.query(transaction).findById(heir.person_id).forNoKeyUpdate().throwIfNotFound();
+    // An account of staff cannot be suspended.
+    if (isStaffEmail(person.email))
+      throw new ServiceError(
+        'validation_error',
+        `${person.email} is an address of staff, who cannot take over an account. Choose another member, or invite the person with another address.`,
+      );
     // In this order: an account never has two owners.
     await former.$query(transaction).patch({ role: 'admin' });
     await heir.$query(transaction).patch({ role: 'owner' satisfies MemberRole });

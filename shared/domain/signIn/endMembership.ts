@@ -2,7 +2,6 @@ import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
-import { Invitation } from '../../tables/Invitation.ts';
 import { Member } from '../../tables/Member.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Person } from '../../tables/Person.ts';
@@ -12,6 +11,7 @@ import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEve
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { erasePersonWithoutAccount } from './erasePerson.ts';
 import { type RevokedAccess, revokeCredentials } from './revokeAccess.ts';
+import { revokeSentInvitations } from './revokeInvitations.ts';
 
 /** The end of a membership. */
 export interface Departure {
@@ -82,47 +82,13 @@ async function revokePendingApprovals(transaction: Transaction, { account_id, nu
     .patch({ revoked_at: now() });
 }
 
-/** Revokes the open invitations that a member sent, who may not invite any more. */
-export const revokeSentInvitations = (
-  transaction: Transaction,
-  { account_id: accountId, number }: Pick<Member, 'account_id' | 'number'>,
-  origin: RequestOrigin,
-): Promise<void> => revokeInvitations(transaction, accountId, { invited_by: number }, origin);
-
-async function revokeInvitations(
-  transaction: Transaction,
-  accountId: number,
-  sent: { invited_by: number } | { since: Date },
-  origin: RequestOrigin,
-): Promise<void> {
-  const revoked = await Invitation.query(transaction)
-    .where({ account_id: accountId })
-    .where((made) => void ('since' in sent ? made.where('created_at', '>=', sent.since) : made.where(sent)))
-    .whereNull('accepted_at')
-    .whereNull('revoked_at')
-    .patch({ revoked_at: now() })
-    .returning(['uuid', 'email']);
-  for (const { uuid, email } of revoked)
-    await recordSecurityEvent(transaction, {
-      accountId,
-      event: 'invitation_revoked',
-      origin,
-      details: { member: email },
-      subject: { invitation: uuid },
-    });
-}
-
-/**
- * Removes the people who joined an account since a time, with all that they made, and revokes open invitations. The
- * transaction has locked the account.
- */
-export async function undoInvitations(
+/** Removes the people who joined a locked account since a time, with all that they made. */
+export async function removeMembersSince(
   transaction: Transaction,
   accountId: number,
   since: Date,
   origin: RequestOrigin,
 ): Promise<void> {
-  await revokeInvitations(transaction, accountId, { since }, origin);
   const joined = await Member.query(transaction)
     .where({ account_id: accountId })
     .whereNot({ role: 'owner' })

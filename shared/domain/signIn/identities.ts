@@ -106,7 +106,7 @@ async function findOrCreatePersonByIdentity(
       return { problem, linked: linked.map((other) => other.provider as ProviderName) };
     }
     const { uuid } = await insertIdentity(transaction, locked, provider, subject, email, origin);
-    if (person.social_provider === DEV_PROVIDER) await revokeDevAccess(transaction, locked, provider);
+    if (person.social_provider === DEV_PROVIDER) await revokeDevAccess(transaction, locked, provider, origin);
     return { problem: null, person, identityUuid: uuid };
   });
 }
@@ -266,8 +266,13 @@ async function insertIdentity(
 export const DEV_PROVIDER = 'dev';
 
 /** Revokes all access from before the first identity: local sign-in does not verify ownership of the address. */
-async function revokeDevAccess(transaction: Transaction, locked: LockedPerson, provider: ProviderName): Promise<void> {
-  await revokePersonAccess(transaction, locked);
+async function revokeDevAccess(
+  transaction: Transaction,
+  locked: LockedPerson,
+  provider: ProviderName,
+  origin: RequestOrigin,
+): Promise<void> {
+  await revokePersonAccess(transaction, locked, origin);
   await patchPerson(transaction, locked, { social_provider: provider });
 }
 

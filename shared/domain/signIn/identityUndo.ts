@@ -12,7 +12,7 @@ import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
 import { describeRecipient, type LockedPerson, lockPerson, patchPerson } from '../accounts/people.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { undoInvitations } from './endMembership.ts';
+import { removeMembersSince } from './endMembership.ts';
 import { revokePersonAccess } from './revokeAccess.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 
@@ -97,7 +97,7 @@ function decryptToken(token: string): RemovedIdentity | null {
 
 /**
  * Restores a removed identity. Ends all sessions of the person, and what the accounts that it owns got since the sign-in that
- * removed it: identities, members, API keys, applications and webhook endpoints. Restoring it again changes nothing.
+ * removed it: identities, members, invitations, API keys, applications and webhook endpoints. Restoring it again changes nothing.
  * @throws ServiceError not_found if the person was erased; validation_error if the identity is linked to another by now.
  */
 export async function restoreIdentity(removed: RemovedIdentity, origin: RequestOrigin): Promise<void> {
@@ -117,9 +117,9 @@ export async function restoreIdentity(removed: RemovedIdentity, origin: RequestO
       .where({ person_id: id })
       .where((added) => void added.where('created_at', '>=', since).orWhere({ provider, issuer }))
       .delete();
-    const ended = await revokePersonAccess(transaction, locked, since);
+    const ended = await revokePersonAccess(transaction, locked, origin, since);
     for (const { account_id: accountId, number: memberNumber, role } of locked.members)
-      if (role === 'owner') await undoInvitations(transaction, accountId, since, { ...origin, memberNumber });
+      if (role === 'owner') await removeMembersSince(transaction, accountId, since, { ...origin, memberNumber });
     const createdAt = new Date(removed.created_at);
     const staffSince = removed.staff_since === null ? null : new Date(removed.staff_since);
     await Identity.query(transaction).insert({

@@ -9,7 +9,9 @@ import { revokeGrants } from '../oauth/grants.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { disableEndpoints } from '../webhooks/endpointState.ts';
 import type { LockedPerson } from '../accounts/people.ts';
+import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { findTestAccountId, lockTestAccount } from '../accounts/testAccounts.ts';
+import { openInvitations, revokeInvitations } from './revokeInvitations.ts';
 
 /** Number of credentials that were ended. */
 export interface RevokedAccess {
@@ -98,43 +100,52 @@ export async function revokeCredentials(
   return { keys: keys.length, grants };
 }
 
-/** Result of revoking all access. Endpoints that a stolen credential created would keep receiving data. */
-export interface RevokedAccessAndWebhooks extends RevokedAccess {
+/**
+ * Result of revoking all access. Endpoints that a stolen credential created would keep receiving data, and invitations that
+ * it sent would let other people in.
+ */
+export interface RevokedAllAccess extends RevokedAccess {
   /** Number of webhook endpoints that were disabled. */
   webhooks: number;
+  /** Number of open invitations that were revoked. */
+  invitations: number;
 }
 
 /**
- * Ends all credentials of an account whose row the transaction has locked, and disables its webhook endpoints.
- * @param since keys, grants and endpoints that were created, or endpoints changed, before this time stay.
+ * Ends all credentials of an account whose row the transaction has locked, disables its webhook endpoints and revokes its open
+ * invitations. Its members stay.
+ * @param since keys, grants, endpoints and invitations that were created, or endpoints changed, before this time stay.
  */
-export async function revokeAccessAndWebhooks(
+export async function revokeAllAccess(
   transaction: Transaction,
   accountId: number,
+  origin: RequestOrigin,
   since = new Date(0),
-): Promise<RevokedAccessAndWebhooks> {
+): Promise<RevokedAllAccess> {
   const revoked = await revokeAccess(transaction, accountId, { since });
   const testAccountId = await findTestAccountId(accountId, transaction);
   const webhooks = await disableEndpoints(transaction, accountId, since);
   const testWebhooks = testAccountId === null ? 0 : await disableEndpoints(transaction, testAccountId, since);
-  return { ...revoked, webhooks: webhooks + testWebhooks };
+  const invitations = await revokeInvitations(transaction, accountId, since, origin);
+  return { ...revoked, webhooks: webhooks + testWebhooks, invitations };
 }
 
 /**
- * Ends all sessions of a locked person, revokes all access to the accounts that it owns as {@link revokeAccessAndWebhooks}
+ * Ends all sessions of a locked person, revokes all access to the accounts that it owns as {@link revokeAllAccess}
  * does, and what it made in others.
  * @returns what was ended in each account, with the number of the person there.
  */
 export async function revokePersonAccess(
   transaction: Transaction,
   { person, members }: LockedPerson,
+  origin: RequestOrigin,
   since = new Date(0),
 ): Promise<Map<number, { memberNumber: number; revoked: RevokedAccess }>> {
   const ended = new Map<number, { memberNumber: number; revoked: RevokedAccess }>();
   for (const { account_id: accountId, number: memberNumber, role } of members) {
     const revoked =
       role === 'owner'
-        ? await revokeAccessAndWebhooks(transaction, accountId, since)
+        ? await revokeAllAccess(transaction, accountId, { ...origin, memberNumber }, since)
         : { sessions: 0, ...(await revokeCredentials(transaction, accountId, { since, memberNumber })) };
     ended.set(accountId, { memberNumber, revoked });
   }
@@ -142,14 +153,15 @@ export async function revokePersonAccess(
   return ended;
 }
 
-/** Counts what `revokeAccessAndWebhooks` would end. */
-export async function countActiveAccess(accountId: number): Promise<RevokedAccessAndWebhooks> {
-  const [sessions, keys, grants, accounts] = await Promise.all([
+/** Counts what `revokeAllAccess` would end. */
+export async function countActiveAccess(accountId: number): Promise<RevokedAllAccess> {
+  const [sessions, keys, grants, accounts, invitations] = await Promise.all([
     countSessions(accountId),
     ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
     OAuthGrant.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
     Account.query().where({ id: accountId }).orWhere({ live_account_id: accountId }).select('webhook_count'),
+    openInvitations().where({ account_id: accountId }).resultSize(),
   ]);
   const webhooks = accounts.reduce((sum, { webhook_count: count }) => sum + count, 0);
-  return { sessions, keys, grants, webhooks };
+  return { sessions, keys, grants, webhooks, invitations };
 }

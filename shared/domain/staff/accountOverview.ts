@@ -13,7 +13,7 @@ import { findRequestedDeletion, type RequestedDeletion } from '../privacy/deleti
 import { listLastLedgerEntries, listPaymentIssues } from './accountLookup.ts';
 import { listActiveApiKeys } from '../accounts/apiKeys.ts';
 import { findOwner } from '../accounts/people.ts';
-import { type ListedMember, listMembers } from '../members/members.ts';
+import { type ListedMember, listMembersForStaff } from '../members/members.ts';
 import { listIdentities } from '../signIn/identities.ts';
 import { type ActiveWebSession, listActiveSessions } from '../signIn/sessions.ts';
 import { type AffiliateOverview, getAffiliateOverview } from '../affiliates/overview.ts';
@@ -60,7 +60,7 @@ export interface AccountOverview {
   applications: ConnectedApplication[];
   applicationLimits: SpendingLimits;
   identities: Identity[];
-  /** The latest members, also former ones. */
+  /** All members, and the latest former ones. */
   members: ListedMember[];
   /** null if the account is not an affiliate. */
   affiliate: AffiliateOverview | null;
@@ -89,29 +89,19 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
       listPaymentIssues(account),
     ]);
   const eventIds = events.map(({ event_id: eventId }) => eventId);
-  const [
-    tasks,
-    keys,
-    sessions,
-    applications,
-    { items: members },
-    identities,
-    affiliate,
-    invoices,
-    deletion,
-    planHistory,
-  ] = await Promise.all([
-    listAccountTasks(id, APPLY_PAYMENT_EVENT, eventIds, ROWS_SHOWN),
-    listActiveApiKeys(id),
-    listActiveSessions({ account_id: id }, ''),
-    listConnectedApplications(id),
-    listMembers(id, 1),
-    findOwner(id).then((owner) => (owner === undefined ? [] : listIdentities(owner.id))),
-    account.is_affiliate ? getAffiliateOverview(id) : null,
-    listRecentInvoices(id, ROWS_SHOWN),
-    findRequestedDeletion(id),
-    listAppliedPlans(id),
-  ]);
+  const [tasks, keys, sessions, applications, members, identities, affiliate, invoices, deletion, planHistory] =
+    await Promise.all([
+      listAccountTasks(id, APPLY_PAYMENT_EVENT, eventIds, ROWS_SHOWN),
+      listActiveApiKeys(id),
+      listActiveSessions({ account_id: id }, ''),
+      listConnectedApplications(id),
+      listMembersForStaff(id),
+      findOwner(id).then((owner) => (owner === undefined ? [] : listIdentities(owner.id))),
+      account.is_affiliate ? getAffiliateOverview(id) : null,
+      listRecentInvoices(id, ROWS_SHOWN),
+      findRequestedDeletion(id),
+      listAppliedPlans(id),
+    ]);
   const [keyLimits, applicationLimits] = await Promise.all([listKeyLimits(keys), listApplicationLimits(id)]);
   return {
     account,

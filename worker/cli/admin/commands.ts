@@ -131,9 +131,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./commands/revokeKey.ts')).revokeKey,
   },
   'revoke-access': {
-    summary: 'Revoke all sessions, API keys and application grants of an account, and disable its webhook endpoints',
+    summary: 'Revoke all sessions, keys, grants and invitations of an account, and disable its webhook endpoints',
     args: '<account>',
-    details: 'For an account that was taken over. The owner can sign in again and create new keys.',
+    details: 'For an account that was taken over. The owner and the other members can sign in again.',
     options: REASON_OPTION,
     isMutating: true,
     load: async () => (await import('./commands/accountData.ts')).revokeAllAccess,

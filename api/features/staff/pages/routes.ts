@@ -45,6 +45,8 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['POST',    '/admin/accounts/:uuid/sign-out/',                 'page', 'session', 'account',   'form', accountActions.signOut.submit, { permission: 'revokeAccess' }],
   ['GET',     '/admin/accounts/:uuid/revoke-access/',            'page', 'session', 'account',   'none', accountActions.revokeAccess.show, { permission: 'revokeAccess' }],
   ['POST',    '/admin/accounts/:uuid/revoke-access/',            'page', 'session', 'account',   'form', accountActions.revokeAccess.submit, { permission: 'revokeAccess' }],
+  ['GET',     '/admin/members/:uuid/remove/',                    'page', 'session', 'account',   'none', accountActions.removeMember.show, { permission: 'revokeAccess' }],
+  ['POST',    '/admin/members/:uuid/remove/',                    'page', 'session', 'account',   'form', accountActions.removeMember.submit, { permission: 'revokeAccess' }],
   ['GET',     '/admin/keys/:uuid/revoke/',                       'page', 'session', 'account',   'none', accountActions.revokeKey.show, { permission: 'revokeAccess' }],
   ['POST',    '/admin/keys/:uuid/revoke/',                       'page', 'session', 'account',   'form', accountActions.revokeKey.submit, { permission: 'revokeAccess' }],
   ['GET',     '/admin/topups/:uuid/refund/',                     'page', 'session', 'account',   'none', creditActions.refundTopup.show, { permission: 'refundTopups' }],

@@ -11,7 +11,7 @@ import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { CommandContext } from '../command.ts';
 import { getSystemActor, parseReason } from '../systemActor.ts';
 
-/** Revokes every credential of an account, and disables its webhook endpoints. */
+/** Revokes every credential and open invitation of an account, and disables its webhook endpoints. */
 export async function revokeAllAccess({
   args: [query = ''],
   options,
@@ -19,12 +19,12 @@ export async function revokeAllAccess({
   print,
 }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
-  const { sessions, keys, grants, webhooks } = await (shouldApply
+  const { sessions, keys, grants, webhooks, invitations } = await (shouldApply
     ? revokeAccountAccess(account.id, getSystemActor(parseReason(options)))
     : countActiveAccess(account.id));
   const verb = shouldApply ? 'Revoked' : 'Would revoke';
   print(
-    `${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants, ${webhooks} webhook endpoints.`,
+    `${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants, ${webhooks} webhook endpoints, ${invitations} invitations.`,
   );
 }
 

@@ -83,7 +83,7 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
   const memberTable = (
     <Table
       label="Members"
-      columns={['Member', 'Role', 'Keys', 'Applications', 'Since', 'Until']}
+      columns={['Member', 'Role', 'Keys', 'Applications', 'Since', 'Until', 'Action']}
       rows={members.map((member) => [
         member.email,
         member.role,
@@ -91,6 +91,13 @@ export function AccessSection({ overview, ctx }: SectionProps): VNode {
         member.applications,
         <Time at={member.created_at} />,
         member.removed_at === null ? '' : <Time at={member.removed_at} />,
+        mayRevoke && member.role !== 'owner' && member.removed_at === null ? (
+          <a class="button slight" href={`/admin/members/${member.uuid}/remove/`} aria-label={`Remove ${member.email}`}>
+            Remove
+          </a>
+        ) : (
+          ''
+        ),
       ])}
     />
   );

@@ -29,7 +29,11 @@ const OUTCOMES = {
   suspended: ['Account suspended', 'The account is suspended.'],
   reinstated: ['Account reinstated', 'The account is reinstated.'],
   'signed-out': ['Signed out', 'The account is signed out everywhere.'],
-  'access-revoked': ['Access revoked', 'All sessions, API keys and applications of the account are revoked.'],
+  'access-revoked': [
+    'Access revoked',
+    'All sessions, API keys, applications and open invitations of the account are revoked.',
+  ],
+  'member-removed': ['Member removed', 'The member is removed, and its API keys and applications are revoked.'],
   'key-revoked': ['API key revoked', 'The API key is revoked.'],
   'approval-requested': ['Approval requested', 'Another member of staff must approve the adjustment within 24 hours.'],
   'adjustment-rejected': ['Adjustment rejected', 'The adjustment is rejected.'],

@@ -1,6 +1,8 @@
 import {
   findApiKeyForStaff,
+  findMemberForStaff,
   isAnyRevoked,
+  removeMemberByStaff,
   revokeAccountAccess,
   signOutAccount,
 } from '../../../../../shared/domain/staff/accessActions.ts';
@@ -9,6 +11,7 @@ import { reinstateAccount, suspendAccount } from '../../../../../shared/domain/s
 import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
 import { revokeApiKey } from '../../../../../shared/domain/accounts/apiKeys.ts';
 import type { Account } from '../../../../../shared/tables/Account.ts';
+import type { Member } from '../../../../../shared/tables/Member.ts';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { defineAction } from './defineAction.tsx';
 
@@ -66,8 +69,9 @@ export const revokeAccess = defineAction({
     question: `Revoke all access to ${account.email}?`,
     consequences: (
       <p>
-        All sessions end, and all API keys and applications are revoked, which cannot be undone. Webhook endpoints are
-        disabled. The owner can sign in again, create new keys and enable the endpoints.
+        All sessions end, and all API keys, applications and open invitations are revoked, which cannot be undone.
+        Webhook endpoints are disabled. The owner can sign in again, create new keys and enable the endpoints. The other
+        members can sign in again, too: remove those whom the owner does not know.
       </p>
     ),
     button: 'Revoke all access',
@@ -76,6 +80,29 @@ export const revokeAccess = defineAction({
   perform: async ({ id }, { actor }) =>
     isAnyRevoked(await revokeAccountAccess(id, actor)) ? 'access-revoked' : UNCHANGED,
 });
+
+export const removeMember = defineAction({
+  find: findMemberForStaff,
+  describe: ({ member, email, account }) => ({
+    question: `Remove ${email} from the account of ${account.email}?`,
+    consequences: (
+      <p>
+        The sessions of this {member.role} in the account end. The API keys and applications that it made, and the
+        invitations that it sent, are revoked, which cannot be undone. A person without another account is deleted.
+      </p>
+    ),
+    button: 'Remove member',
+    closed: describeClosedRemoval(member),
+    returnPath: getAccountPath(account),
+  }),
+  perform: async ({ member }, { actor }) => ((await removeMemberByStaff(member, actor)) ? 'member-removed' : UNCHANGED),
+});
+
+function describeClosedRemoval({ role, removed_at: removedAt }: Member): string | undefined {
+  if (removedAt !== null) return 'This person is no longer a member of the account.';
+  if (role === 'owner') return 'The owner of an account cannot be removed.';
+  return undefined;
+}
 
 export const revokeKey = defineAction({
   find: async (uuid) => {
