@@ -4,13 +4,13 @@ import type { ClientStore } from './clients/clients.ts';
 
 const INVARIANT = 'generations-have-their-images';
 const STATEMENT =
-  'A generation that was created from an image keeps it until it has ended and is deleted, and each of its runs received it.';
+  'A paid generation that was created from an image keeps it until it is deleted, and each of its runs received it.';
 
 interface ImageRow {
   account_id: string;
   uuid: string;
   prompt: string;
-  is_deleted: boolean;
+  is_kept: boolean;
   /** Images that its charge recorded, and those that can still be used. */
   recorded: number;
   ready: number;
@@ -23,7 +23,8 @@ export async function compareImages(
   client: Queryable,
 ): Promise<Violation[]> {
   const { rows } = await client.query(
-    `SELECT g.account_id::text AS account_id, g.uuid, p.prompt, g.deleted_at IS NOT NULL AS is_deleted,
+    `SELECT g.account_id::text AS account_id, g.uuid, p.prompt,
+            g.status = 'succeeded' AND g.deleted_at IS NULL AND NOT g.is_test AS is_kept,
             (SELECT count(*)::int FROM chaos.inputs c WHERE c.generation = g.uuid) AS recorded,
             (SELECT count(*)::int FROM generation_inputs i JOIN uploads u ON u.uuid = i.upload_uuid AND u.status = 'ready'
               WHERE i.generation_uuid = g.uuid AND i.account_id = g.account_id) AS ready
@@ -40,10 +41,10 @@ export async function compareImages(
     detail,
   });
   return (rows as ImageRow[]).flatMap((row) => {
-    const { prompt, recorded, ready, is_deleted: isDeleted } = row;
+    const { prompt, recorded, ready, is_kept: isKept } = row;
     const expected = createsByPrompt.get(prompt)?.hasImage === true ? 1 : 0;
     if (recorded !== expected) return report(row, `has ${recorded} images instead of ${expected}`);
-    if (!isDeleted && ready !== expected) return report(row, `${ready} of its images are left`);
+    if (isKept && ready !== expected) return report(row, `${ready} of its images are left`);
     return expected === 1 && runsWithoutImage.has(prompt) ? report(row, 'was run without its image') : [];
   });
 }

@@ -45,9 +45,9 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/billing/paymentEvents.ts',
         within: 'applyEvent',
-        find: 'await markEventApplied($eventId); return; } await withAccountLock($accountId,',
+        find: 'await withAccountLock($accountId,',
         replace:
-          'await markEventApplied($eventId); return; } await markEventApplied($eventId); await withAccountLock($accountId,',
+          'await PaymentEvent.query().findById(eventId).patch({ processed_at: now() }); await withAccountLock($accountId,',
       },
       {
         file: 'shared/domain/billing/paymentEvents.ts',

@@ -250,7 +250,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
         find: 'await runInBatches(KEEP_USED, { now: $at, later: addMilliseconds($at, UPLOAD_RETENTION_MS) });',
         replace: '',
       },
-      { file: EXPIRE_UPLOADS, within: 'DELETE_EXPIRED', find: 'AND NOT ${IS_USED}', replace: '' },
+      { file: EXPIRE_UPLOADS, within: 'DELETE_EXPIRED', find: 'AND NOT ${IS_KEPT}', replace: '' },
     ],
     foundBy: ['generations-have-their-images'],
   },
