@@ -147,14 +147,11 @@ export async function submitPageForm(
   if (page.status === 302 || page.status === 303) await signInCustomer(step);
   const token = findCsrfToken(page.text);
   if (page.status !== 200 || token === undefined || origin === null) return undefined;
-  return sendPageRequest(step, {
-    kind,
-    method: 'POST',
-    path,
-    address,
-    origin,
-    form: { csrf_token: token, ...fields(page.text) },
-  });
+  const form = { csrf_token: token, ...fields(page.text) };
+  const reply = await sendPageRequest(step, { kind, method: 'POST', path, address, origin, form });
+  // Too much time has passed since the sign-in.
+  if (reply.headers.location?.includes('again=yes') === true) await signInCustomer(step);
+  return reply;
 }
 
 /** Lets an application end one of its tokens. @returns true if the response confirms it. */
