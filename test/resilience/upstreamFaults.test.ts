@@ -115,7 +115,7 @@ describe('generations while the upstream misbehaves', () => {
     const [job] = service.upstream.jobsFor(prompt);
     const submittedAgo = (minutes: number) =>
       service.sql(
-        `UPDATE generations SET submitted_at = now() - make_interval(mins => $2), created_at = now() - interval '20 minutes'
+        `UPDATE generations SET submitted_at = date_trunc('milliseconds', now()) - make_interval(mins => $2), created_at = now() - interval '20 minutes'
           WHERE uuid = $1 AND submitted_at IS NOT NULL RETURNING 1`,
         [uuid, minutes],
       );
@@ -136,7 +136,7 @@ describe('generations while the upstream misbehaves', () => {
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     const rewrite = () =>
       service.sql(
-        `UPDATE generations SET submitted_at = now() - interval '2 minutes',
+        `UPDATE generations SET submitted_at = date_trunc('milliseconds', now()) - interval '2 minutes',
                 upstream_handle = upstream_handle || '{"response_url": null, "status_url": "another form"}'
           WHERE uuid = $1 AND submitted_at IS NOT NULL RETURNING 1`,
         [uuid],
