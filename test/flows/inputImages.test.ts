@@ -238,8 +238,11 @@ describe('input images', () => {
 
   it('that disappeared make the generation fail and be refunded', async () => {
     service.upstream.submit = 'busy';
+    const submits = service.upstream.submits;
     const name = await upload(customer, await makeImage());
     const { body } = await createAnimation(customer, { first_frame: name });
+    // The images are read before each submit: the next one is a second later.
+    await eventually('submitted', () => service.upstream.submits > submits);
     await service.sql('DELETE FROM generation_inputs WHERE generation_uuid = $1', [body.uuid]);
     service.upstream.submit = undefined;
     const ended = await customer.waitForEnd(body.uuid);
