@@ -108,7 +108,7 @@ describe('the staff console in a real browser without scripts', () => {
     await service.moveClockTo(new Date());
     expect(await perform(ownerPath, 'Revoke all access', 'Revoke all access')).to.deep.equal([
       'Access revoked · genmeter',
-      'All sessions, API keys and applications of the account are revoked.',
+      'All sessions, API keys, applications and open invitations of the account are revoked.',
     ]);
     expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
     expect((await readAudit(service, owner)).map(({ action, reason }) => [action, reason])).to.deep.equal([

@@ -147,7 +147,12 @@ describe('a service with an OpenAI-compatible upstream', () => {
   });
 });
 
-describe('a service with a local engine and no key', () => {
+/** The job of a dead worker is taken over when its lock has expired, which takes more than half a minute. */
+const TAKEOVER_MAX_MS = 90_000;
+
+describe('a service with a local engine and no key', function () {
+  this.timeout(3 * TAKEOVER_MAX_MS);
+
   const upstream = new FakeUpstream();
   let service: TestService;
   let worker: Program;
@@ -192,7 +197,7 @@ describe('a service with a local engine and no key', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => upstream.jobsFor(prompt).length === 1);
     worker = await service.startWorker();
-    const ended = await customer.waitForEnd(uuid);
+    const ended = await customer.waitForEnd(uuid, TAKEOVER_MAX_MS);
     expect(ended.status).to.equal('succeeded');
     expect(await download(ended.output_url)).to.deep.equal(PNG);
     expect(upstream.jobsFor(prompt)).to.have.length(2);
@@ -203,11 +208,11 @@ describe('a service with a local engine and no key', () => {
     upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createImage();
     for (const runs of [1, 2]) {
-      await eventually(`run ${runs}`, () => upstream.jobsFor(prompt).length === runs);
+      await eventually(`run ${runs}`, () => upstream.jobsFor(prompt).length === runs, TAKEOVER_MAX_MS);
       await worker.kill();
       worker = await service.startWorker();
     }
-    expect(await customer.waitForEnd(uuid)).to.include({
+    expect(await customer.waitForEnd(uuid, TAKEOVER_MAX_MS)).to.include({
       status: 'failed',
       error_message: 'The model did not confirm this generation. Please try again.',
     });
