@@ -20,6 +20,9 @@ const render = (kind: EmailKind, language = 'en', params: object = EXAMPLE_PARAM
     created_at: new Date('2027-03-01T08:05:00Z'),
   } as AddressedEmail);
 
+/** Without the tokens in addresses, whose letters can be those of any word. */
+const withoutTokens = (content: string) => content.replaceAll(/[\w-]{40,}/g, '');
+
 /** The text without the signature and the token in it. */
 const body = (kind: EmailKind, language = 'en') => render(kind, language).text.split('\n\n-- \n\n')[0];
 
@@ -39,7 +42,7 @@ describe('the texts of e-mail messages', () => {
       it(`${language} ${kind}: no placeholder is left, and text and HTML have the same sentences`, () => {
         const { subject, text, html } = render(kind, language);
         for (const content of [subject, text, html])
-          expect(content).to.not.match(/undefined|null|NaN|Invalid|\[object|\$\{|[{}]/);
+          expect(withoutTokens(content)).to.not.match(/undefined|null|NaN|Invalid|\[object|\$\{|[{}]/);
         expect(subject).to.match(/^\S.{8,90}$/);
         const plain = html
           .replaceAll(/<[^>]+>/g, '')
