@@ -3,7 +3,6 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { now } from '../../lib/clock.ts';
-import { db } from '../../lib/database/pool.ts';
 import { INSTANT_FORM, parseInstant } from '../../lib/instant.ts';
 import { parseIpRange } from '../../lib/ipRanges.ts';
 import { listBriefly } from '../../lib/listBriefly.ts';
@@ -17,14 +16,14 @@ import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { assertNotDeleting } from './accounts.ts';
 import { type Caller, requireMember } from './caller.ts';
-import { assertCredentialUnchanged, lockAccountOfCaller } from './lockedCredentials.ts';
+import { withAccountOfCaller } from './lockedCredentials.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { assertEnoughRights } from './memberRights.ts';
 import { makesKeysWithoutStaffRights } from './staffRights.ts';
@@ -91,22 +90,20 @@ export async function createApiKey(
   if (mode === 'test') requireTestMode();
   const options = { ...NO_KEY_OPTIONS, ...parseKeyOptions(input) };
   const key = `svc_${randomHex(20)}`;
-  return transactOnAccount(accountId, async (transaction) => {
-    // One statement checks the limit and counts, so that concurrent requests cannot create a 21st key.
-    const [account] = await Account.query(transaction)
-      .where('id', accountId)
-      .where('active_key_count', '<', ACTIVE_API_KEYS_MAX)
-      .whereNull('deletion_requested_at')
-      .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
-      .returning('key_count');
-    if (account === undefined) throw await explainRejectedKey(transaction, accountId);
-    await assertCredentialUnchanged(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction, account) => {
+    assertNotDeleting(account, 'name');
+    const { active_key_count: activeCount, key_count: count } = account;
+    if (activeCount >= ACTIVE_API_KEYS_MAX) {
+      const detail = `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`;
+      throw new ServiceError('validation_error', detail, { field: 'name' });
+    }
+    await account.$query(transaction).patch({ key_count: count + 1, active_key_count: activeCount + 1 });
     const row = await ApiKey.query(transaction).insertAndFetch({
       key_hash: sha256(key),
       uuid: uuidv7(),
       account_id: accountId,
       test_account_id: mode === 'test' ? await ensureTestAccount(transaction, accountId) : null,
-      number: account.key_count,
+      number: count + 1,
       member_number: requireMember(caller).number,
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
@@ -123,13 +120,6 @@ export async function createApiKey(
     await onCreated(transaction, created);
     return created;
   });
-}
-
-async function explainRejectedKey(transaction: Transaction, accountId: number): Promise<ServiceError> {
-  const account = await Account.query(transaction).findById(accountId).throwIfNotFound();
-  assertNotDeleting(account, 'name');
-  const detail = `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`;
-  return new ServiceError('validation_error', detail, { field: 'name' });
 }
 
 /** Describes a key in the security log and in events. */
@@ -192,8 +182,7 @@ export async function updateApiKey(
   { origin = SERVICE_ORIGIN, expectedVersion }: UpdateKeyOptions = {},
 ): Promise<ApiKey> {
   const { accountId } = caller;
-  return transactOnAccount(accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction) => {
     const key = await findKey(transaction, accountId, uuid);
     assertChangeable(key);
     await assertEnoughRights(transaction, caller, {
@@ -270,8 +259,7 @@ export async function revokeApiKey(
     actor?: Actor;
   } = {},
 ): Promise<boolean> {
-  const isRevoked = await transactOnAccount(accountId, async (transaction) => {
-    await lockAccount(transaction, accountId);
+  const isRevoked = await withAccountLock(accountId, async (transaction) => {
     const key = await findKey(transaction, accountId, uuid);
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
     if (key.revoked_at !== null || !isExpired) return false;

@@ -6,7 +6,7 @@ import { Account } from '../../tables/Account.ts';
 import { Member } from '../../tables/Member.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
-import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import type { Caller } from './caller.ts';
 import {
   accountSuspendedError,
@@ -21,13 +21,24 @@ import {
  */
 
 /**
- * Verifies that the key of a caller is valid and has the rights with which the request was admitted, or that its session is
- * open and acts on the account or its grant is not revoked, and that its member has the same role. Keeps these so until the
- * transaction ends. The transaction has locked the account.
- * @throws ServiceError insufficient_scope for a key that was changed, or a role; invalid_api_key for a key that was revoked
- *   or has expired, for a session that has ended or acts on another account by now, or for a revoked grant.
+ * Runs a transaction with the account of a caller locked, and its credential verified: its key is valid and has the rights
+ * with which the request was admitted, or its session is open and acts on the account, or its grant is not revoked, and its
+ * member has the same role. These stay so until the transaction ends.
+ * @throws ServiceError account_suspended; insufficient_scope for a key that was changed, or a role; invalid_api_key for a key
+ *   that was revoked or has expired, for a session that has ended or acts on another account by now, or for a revoked grant.
  */
-export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
+export function withAccountOfCaller<Result>(
+  caller: Caller,
+  work: (transaction: Transaction, account: Account) => Promise<Result>,
+): Promise<Result> {
+  return withAccountLock(caller.accountId, async (transaction, account) => {
+    if (caller.credential.kind !== 'service' && account.suspended_at !== null) throw accountSuspendedError();
+    await assertCredentialUnchanged(transaction, caller);
+    return work(transaction, account);
+  });
+}
+
+async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
   const { credential } = caller;
   switch (credential.kind) {
     case 'service':
@@ -80,21 +91,10 @@ export function keyChangedError(code: 'invalid_api_key' | 'insufficient_scope', 
 }
 
 /**
- * Locks the account of a caller and verifies that its key or session is still valid.
- * @throws ServiceError as {@link assertCredentialUnchanged}
- */
-export async function lockAccountOfCaller(transaction: Transaction, caller: Caller): Promise<Account> {
-  const account = await lockAccount(transaction, caller.accountId);
-  await assertCredentialUnchanged(transaction, caller);
-  return account;
-}
-
-/**
- * Runs a change with the account of its caller locked and its credential verified. Without a credential, the change runs by
- * itself. After a deadlock, which ends the transaction without a change, it runs again.
+ * Runs a change as {@link withAccountOfCaller}, and again after a deadlock, which ends the transaction without a change.
+ * Without a credential, the change runs by itself.
  * @param name of the change, for the log.
  * @param change takes the transaction, if there is one, and locks the account before anything else.
- * @throws ServiceError account_suspended, and those of {@link assertCredentialUnchanged}
  */
 export async function withVerifiedCredential<Result>(
   name: string,
@@ -102,12 +102,5 @@ export async function withVerifiedCredential<Result>(
   change: (transaction?: Transaction) => Promise<Result>,
 ): Promise<Result> {
   if (caller.credential.kind === 'service') return change();
-  return repeatOnDeadlock(name, () =>
-    transactOnAccount(caller.accountId, async (transaction) => {
-      const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);
-      if (suspendedAt !== null) throw accountSuspendedError();
-      await assertCredentialUnchanged(transaction, caller);
-      return change(transaction);
-    }),
-  );
+  return repeatOnDeadlock(name, () => withAccountOfCaller(caller, change));
 }

@@ -9,9 +9,8 @@ import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { GiftCode } from '../../tables/GiftCode.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { type Actor, mayActOn, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { needsApproval, postAdjustmentWithin } from './creditAdjustments.ts';
 
 export interface NewGiftCode {
@@ -133,8 +132,7 @@ export async function redeemGiftCode(
   text: string,
   onRedeemed: (transaction: Transaction, redeemed: RedeemedGiftCode) => Promise<void> = async () => {},
 ): Promise<RedeemedGiftCode> {
-  return transactOnAccount(caller.accountId, async (transaction) => {
-    const account = await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction, account) => {
     if (account.deletion_requested_at !== null)
       throw codeError('the account is being deleted. Undo the deletion on the account page first.');
     const code = await lockRedeemableCode(transaction, text);

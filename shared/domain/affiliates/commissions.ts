@@ -17,8 +17,8 @@ import {
   findCustomerAccount,
   nextSyncVersion,
   type UnresolvedSnapshot,
-  withAccountLock,
 } from '../payments/accountSnapshot.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { trySync } from '../payments/processorErrors.ts';
 
 const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * DAY_MS;

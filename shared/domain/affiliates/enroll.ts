@@ -1,10 +1,9 @@
 import { config } from '../../lib/config.ts';
 import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { generateReferralCode } from './referrals.ts';
 
 /**
@@ -12,20 +11,17 @@ import { generateReferralCode } from './referrals.ts';
  * @throws ServiceError validation_error while the account is being deleted.
  */
 export async function enrollAffiliate(accountId: number): Promise<Affiliate> {
-  assertNotDeleting(await Account.query().findById(accountId).throwIfNotFound());
-  const known = await Affiliate.query().findById(accountId);
-  if (known !== undefined) return known;
-  return transactOnAccount(accountId, async (transaction) => {
+  return withAccountLock(accountId, async (transaction, account) => {
+    assertNotDeleting(account);
     for (;;) {
-      // One of several concurrent requests inserts. In the unlikely case that the code is taken, another is generated.
+      const affiliate = await Affiliate.query(transaction).findById(accountId);
+      if (affiliate !== undefined) return affiliate;
+      await account.$query(transaction).patch({ is_affiliate: true });
+      // In the unlikely case that the code is taken, another is generated.
       await Affiliate.query(transaction)
         .insert({ account_id: accountId, code: generateReferralCode(), created_at: now() })
         .onConflict()
         .ignore();
-      const affiliate = await Affiliate.query(transaction).findById(accountId);
-      if (affiliate === undefined) continue;
-      await Account.query(transaction).findById(accountId).patch({ is_affiliate: true });
-      return affiliate;
     }
   });
 }

@@ -5,12 +5,13 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { type AccountSnapshot, nextSyncVersion, withAccountLock } from '../payments/accountSnapshot.ts';
+import { type AccountSnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { roleChangedError } from '../accounts/lockedCredentials.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
 import { getAffiliate } from './enroll.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 
 /** Pages that the processor returns an affiliate to after onboarding, or when the onboarding link has expired. */
 const ONBOARDING_PATHS = { returned: '/account/payouts/returned', refresh: '/account/payouts/again' };

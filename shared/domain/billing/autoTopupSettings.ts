@@ -3,12 +3,11 @@ import { ServiceError } from '../../spec/errors.ts';
 import { topupCredits } from '../../spec/topupCredits.ts';
 import { Account } from '../../tables/Account.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { changeSubscription } from './recordSubscriptionChange.ts';
 
 export interface AutoTopupSettings {
@@ -34,7 +33,7 @@ export async function getAutoTopupSettings(accountId: number): Promise<AutoTopup
 /**
  * Changes the settings of automatic top-ups. Switching them on clears the declines and the problem.
  * @throws ServiceError subscription_required when switching on without an active subscription or a payment method, or
- * while the account is being deleted or is suspended; insufficient_scope or invalid_api_key if the caller's role or credential
+ * while the account is being deleted; insufficient_scope or invalid_api_key if the caller's role or credential
  * changed meanwhile.
  */
 export async function updateAutoTopupSettings(
@@ -47,13 +46,12 @@ export async function updateAutoTopupSettings(
   if (Object.keys(patch).length === 0) return toAutoTopupSettings(account);
   const isEnabling = patch.auto_topup_enabled === true;
   if (isEnabling) await assertCanAutoTopUp(account);
-  return transactOnAccount(accountId, async (transaction) => {
-    const locked = await lockAccountOfCaller(transaction, caller);
-    // A deletion or a suspension that has begun meanwhile has switched them off.
-    if (isEnabling && (locked.deletion_requested_at !== null || locked.suspended_at !== null))
+  return withAccountOfCaller(caller, async (transaction, locked) => {
+    // A deletion that has begun meanwhile has switched them off.
+    if (isEnabling && locked.deletion_requested_at !== null)
       throw new ServiceError(
         'subscription_required',
-        'Automatic top-ups cannot be switched on while the account is being deleted or is suspended. Undo the deletion on the account page first.',
+        'Automatic top-ups cannot be switched on while the account is being deleted. Undo the deletion on the account page first.',
       );
     const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
     const changed = await locked.$query(transaction).patchAndFetch({ ...patch, ...cleared });

@@ -5,11 +5,11 @@ import { STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { paymentEventLag } from '../../lib/metrics.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { applyEventSnapshots, type EventSnapshot, fetchEventSnapshots } from './eventSnapshots.ts';
 import { APPLY_EVENT_KIND, PROCESSOR_TASK, withProcessor } from './processorTasks.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 
 /** A failing event is retried for this long, and at least this often: the worker may have been down for days. */
 const GIVE_UP_AFTER_MS = 3 * DAY_MS;

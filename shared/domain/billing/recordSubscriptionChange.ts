@@ -3,8 +3,8 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import type { BillingStatus, BillingStatusDetails } from '../../presenters/billingStatus.ts';
 import { Account } from '../../tables/Account.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { readBillingStatus } from './billingStatus.ts';
 
 /**

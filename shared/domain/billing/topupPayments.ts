@@ -5,14 +5,14 @@ import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { postEntries } from '../credits/ledger.ts';
+import { postEntries, withAccountLock } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
 import { computePaidTopup, computeReversedNetCents, isPaymentOfOrder } from './topupAmounts.ts';
 import { applyTopupReversals, oweTopupRefund } from './topupRefunds.ts';
 import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { PENDING_TOPUP_KINDS } from './processorTasks.ts';
-import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
+import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
 export interface TopupSnapshot

@@ -32,15 +32,18 @@ export interface EntryInput {
 const withTransactionSlot = createAccountSlots(2, DB_WAIT_TIMEOUT);
 
 /**
- * Runs a transaction that locks an account. A process runs two of an account at a time: others would occupy connections
+ * Runs a transaction with an account locked. A process runs two of an account at a time: others would occupy connections
  * that other accounts need, only to wait for its lock. One that has waited as long as for a connection fails like that.
  * Charges have batches of their own instead.
+ * @param work must not begin another transaction of the same account.
  */
-export function transactOnAccount<Result>(
+export function withAccountLock<Result>(
   accountId: number,
-  work: (transaction: Transaction) => Promise<Result>,
+  work: (transaction: Transaction, account: Account) => Promise<Result>,
 ): Promise<Result> {
-  return withTransactionSlot(accountId, () => Account.transaction(work));
+  return withTransactionSlot(accountId, () =>
+    Account.transaction(async (transaction) => work(transaction, await lockAccount(transaction, accountId))),
+  );
 }
 
 /**

@@ -8,7 +8,7 @@ import { isDraining } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditPeriodsRenewed } from '../../lib/metrics.ts';
 import { Account } from '../../tables/Account.ts';
-import { lockAccount } from './ledger.ts';
+import { withAccountLock } from './ledger.ts';
 import { RENEW_ACCOUNT_PERIOD, RENEW_CREDIT_PERIODS, renewCreditPeriods } from './periods.ts';
 
 /**
@@ -185,8 +185,7 @@ export function withDueGrants<Result>(
   accountId: number,
   work: (transaction: Transaction, account: Account, at: Date) => Promise<Result>,
 ): Promise<Result> {
-  return Account.transaction(async (transaction) => {
-    const locked = await lockAccount(transaction, accountId);
+  return withAccountLock(accountId, async (transaction, locked) => {
     const at = now();
     return work(transaction, await renewCreditPeriods(transaction, locked, at), at);
   });

@@ -2,7 +2,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { EMAIL_KINDS, type EmailKind, type OwnerEmailKind, UNCONDITIONAL_EMAIL_KINDS } from '../../spec/events.ts';
 import { Account } from '../../tables/Account.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
-import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { getLowCreditsThreshold } from '../credits/lowCredits.ts';
 
 /** Page of the settings. */
@@ -53,8 +53,7 @@ export async function updateNotificationSettings(
       field,
     });
   }
-  return transactOnAccount(accountId, async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  return withAccountLock(accountId, async (transaction, account) => {
     if (account.erased_at !== null) return toSettings(account);
     assertNotDeleting(account);
     const changed = EMAIL_KINDS.filter((kind) => email[kind] !== undefined && isSwitchable(kind));

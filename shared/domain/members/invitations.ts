@@ -21,10 +21,9 @@ import { Member } from '../../tables/Member.ts';
 import { Person } from '../../tables/Person.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findPersonOfCaller, getPerson, lockPerson } from '../accounts/people.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { openInvitations } from '../signIn/revokeInvitations.ts';
 import { buildInvitationUrl, readInvitationToken } from './invitationUrl.ts';
@@ -51,8 +50,7 @@ export async function inviteMember(
   if (!isEmail(address))
     throw invalidEmailError(`must be an e-mail address of at most ${EMAIL_MAX_CHARACTERS} characters.`);
   const { accountId } = caller;
-  return transactOnAccount(accountId, async (transaction) => {
-    const account = await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction, account) => {
     assertNotDeleting(account);
     if (await isMemberAddress(transaction, accountId, address))
       throw invalidEmailError(': this person is a member already.');
@@ -157,8 +155,7 @@ export async function listInvitations(accountId: number, page: number): Promise<
  * @throws ServiceError not_found; validation_error after some messages.
  */
 export async function resendInvitation(caller: Caller, uuid: string): Promise<SentInvitation> {
-  return transactOnAccount(caller.accountId, async (transaction) => {
-    const account = await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction, account) => {
     assertNotDeleting(account);
     const invitation = await requireOpenInvitation(transaction, caller, uuid);
     if (invitation.sent_count >= INVITATION_SENDS_MAX) {
@@ -176,8 +173,7 @@ export async function resendInvitation(caller: Caller, uuid: string): Promise<Se
 /** Revokes an invitation: its link stops working. @throws ServiceError not_found */
 export async function revokeInvitation(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
-  await transactOnAccount(accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  await withAccountOfCaller(caller, async (transaction) => {
     const invitation = await requireOpenInvitation(transaction, caller, uuid);
     await invitation.$query(transaction).patch({ revoked_at: now() });
     const details = { member: invitation.email };

@@ -13,12 +13,11 @@ import { Person } from '../../tables/Person.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { detachPayoutAccount } from '../affiliates/payoutAccounts.ts';
 import { type Caller, requireMember } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
 import { removeStaffRightsOfKeys } from '../accounts/staffRights.ts';
 import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { describePerson, endMembership } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
@@ -114,8 +113,7 @@ export async function changeMember(
   origin: RequestOrigin,
 ): Promise<void> {
   const { accountId } = caller;
-  await transactOnAccount(accountId, async (transaction) => {
-    const account = await lockAccountOfCaller(transaction, caller);
+  await withAccountOfCaller(caller, async (transaction, account) => {
     const member = await requireLockedMember(transaction, caller, uuid);
     const { number, role: former } = member;
     const isRoleChanged = role !== undefined && role !== former;
@@ -163,8 +161,7 @@ export async function removeMember(
   { revokesAccess }: { revokesAccess: boolean },
   origin: RequestOrigin,
 ): Promise<RevokedAccess> {
-  return transactOnAccount(caller.accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction) => {
     const member = await requireLockedMember(transaction, caller, uuid);
     return endMembership(transaction, member, { revokesAccess, event: 'member_removed', origin });
   });
@@ -175,8 +172,7 @@ export async function removeMember(
  * @throws ServiceError validation_error for the owner.
  */
 export async function leaveAccount(caller: Caller, origin: RequestOrigin): Promise<RevokedAccess> {
-  return transactOnAccount(caller.accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction) => {
     const { number } = requireMember(caller);
     const member = await Member.query(transaction).findById([caller.accountId, number]).throwIfNotFound();
     return endMembership(transaction, member, { revokesAccess: false, event: 'member_left', origin });
@@ -193,8 +189,7 @@ export async function revokeMemberAccess(
   origin: RequestOrigin,
 ): Promise<Omit<RevokedAccess, 'sessions'>> {
   const { accountId } = caller;
-  return transactOnAccount(accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction) => {
     const member = await requireLockedMember(transaction, caller, uuid, { mayBeRemoved: true });
     const revoked = await revokeCredentials(transaction, accountId, { memberNumber: member.number });
     if (revoked.keys + revoked.grants === 0) return revoked;
@@ -212,8 +207,7 @@ export async function revokeMemberAccess(
  */
 export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
-  await transactOnAccount(accountId, async (transaction) => {
-    const account = await lockAccountOfCaller(transaction, caller);
+  await withAccountOfCaller(caller, async (transaction, account) => {
     assertNotDeleting(account);
     const heir = await requireLockedMember(transaction, caller, uuid);
     const former = await Member.query(transaction).findOne({ account_id: accountId, role: 'owner' }).throwIfNotFound();

@@ -9,10 +9,9 @@ import type { SpendingPeriod } from '../../spec/states.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { assertEnoughRights } from '../accounts/memberRights.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
@@ -91,8 +90,7 @@ export async function changeApplicationLimit(
   origin: RequestOrigin,
 ): Promise<boolean> {
   const { accountId } = caller;
-  return transactOnAccount(accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction) => {
     const [row] = await runStatement<{ client_id: string; name: string }>(
       FIND_APPLICATION,
       { uuid, accountId },

@@ -10,14 +10,13 @@ import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import {
   INSERT_SECURITY_EVENTS,
   logSecurityEvent,
   type RequestOrigin,
   SERVICE_ORIGIN,
 } from '../accounts/securityEvents.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { storeApprovedLimit } from './applicationLimits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { LOG_REVOKED_GRANTS } from './grants.ts';
@@ -81,8 +80,7 @@ export async function issueCode(
   { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller: Caller },
 ): Promise<string> {
   const { accountId, clientId, scopes } = request;
-  const code = await transactOnAccount(accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  const code = await withAccountOfCaller(caller, async (transaction) => {
     if (scopes.includes('svc:write')) await storeApprovedLimit(transaction, caller, { clientId, limit }, origin);
     return insertCode(request, origin, transaction);
   });

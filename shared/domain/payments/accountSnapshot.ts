@@ -1,8 +1,6 @@
-import type { Transaction } from 'objection';
 import type { PaidInvoice } from '../../gateways/payments/index.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { Account } from '../../tables/Account.ts';
-import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
 
 /**
  * State read at the payment processor that belongs to one account. Plain data: it is fetched without a lock, and
@@ -18,16 +16,6 @@ export interface AccountSnapshot {
 export interface UnresolvedSnapshot extends AccountSnapshot {
   kind: 'unresolved';
   problem: string;
-}
-
-/** Runs a transaction that holds the account's lock. */
-export function withAccountLock<Result>(
-  accountId: number,
-  work: (transaction: Transaction, account: Account) => Promise<Result>,
-): Promise<Result> {
-  return transactOnAccount(accountId, async (transaction) =>
-    work(transaction, await lockAccount(transaction, accountId)),
-  );
 }
 
 const NEXT_SYNC_VERSION = prepared('sync_version', `SELECT nextval('sync_versions') AS version`);

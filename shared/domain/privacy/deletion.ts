@@ -7,10 +7,9 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findRenewingSubscription } from '../billing/stopRenewals.ts';
 import { recordSubscriptionChange } from '../billing/recordSubscriptionChange.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { revokeAccess } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
@@ -64,8 +63,7 @@ const SCHEDULE_DELETION = prepared(
  */
 export async function requestAccountDeletion(caller: Caller, email: string, origin: RequestOrigin): Promise<void> {
   const { accountId, credential } = caller;
-  await transactOnAccount(accountId, async (transaction) => {
-    const account = await lockAccountOfCaller(transaction, caller);
+  await withAccountOfCaller(caller, async (transaction, account) => {
     if (account.deletion_requested_at !== null) return;
     if (email.trim().toLowerCase() !== account.email) {
       throw new ServiceError('validation_error', `email: type ${account.email} to confirm the deletion.`, {
@@ -99,8 +97,7 @@ export async function requestAccountDeletion(caller: Caller, email: string, orig
  */
 export async function undoAccountDeletion(caller: Caller, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;
-  await transactOnAccount(accountId, async (transaction) => {
-    const account = await lockAccountOfCaller(transaction, caller);
+  await withAccountOfCaller(caller, async (transaction, account) => {
     if (account.deletion_requested_at === null) return;
     const deletion = await AccountDeletion.query(transaction).findById(accountId);
     if (deletion?.status !== 'pending') {

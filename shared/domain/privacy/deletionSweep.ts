@@ -2,10 +2,9 @@ import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
-import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
 import { endAllSubscriptions, resumeRenewal, stopRenewals } from '../billing/stopRenewals.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { getAccount } from '../accounts/accounts.ts';
 import type { Postponement, TaskKind } from '../tasks/taskKind.ts';
 import { DELETE_ACCOUNT_KIND } from './deletion.ts';
@@ -65,8 +64,7 @@ async function continueDue(deletion: AccountDeletion): Promise<Postponement | un
 
 /** Makes a deletion final, unless it was undone since it was read. From then on it cannot be undone. */
 async function beginErasure({ account_id: accountId }: AccountDeletion): Promise<'begun' | 'changed' | 'suspended'> {
-  return Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  return withAccountLock(accountId, async (transaction, account) => {
     if (account.suspended_at !== null) return 'suspended';
     const begun = await AccountDeletion.query(transaction)
       .findById(accountId)

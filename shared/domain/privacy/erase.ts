@@ -8,7 +8,7 @@ import { syncOpenSubscriptions } from '../billing/stopRenewals.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { findTestAccountId } from '../accounts/testAccounts.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { ERASURES } from '../features.ts';
 
 /** Result of an erasure. */
@@ -31,8 +31,7 @@ export async function eraseAccount(accountId: number, actor?: Actor): Promise<Er
   const testAccountId = await findTestAccountId(accountId);
   if (testAccountId !== null) await eraseAccount(testAccountId);
   for (const { before } of ERASURES) await before?.(accountId);
-  const account = await Account.transaction(async (transaction) => {
-    const locked = await lockAccount(transaction, accountId);
+  const account = await withAccountLock(accountId, async (transaction, locked) => {
     await assertErasable(locked);
     const isFirstRun = locked.erased_at === null;
     locked.deletion_requested_at ??= now();

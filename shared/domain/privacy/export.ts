@@ -5,10 +5,9 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { findOwner } from '../accounts/people.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { transactOnAccount } from '../credits/ledger.ts';
 import { EXPORT_BATCH_SIZE, type ExportList, type ExportRow } from '../exportList.ts';
 import { EXPORT_LISTS } from '../features.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
@@ -126,8 +125,7 @@ const EXPORTS_PER_HOUR = 5;
  */
 export async function startAccountExport(caller: Caller, origin: RequestOrigin): Promise<AsyncGenerator<string>> {
   const { accountId } = caller;
-  const exported = await transactOnAccount(accountId, async (transaction) => {
-    const locked = await lockAccountOfCaller(transaction, caller);
+  const exported = await withAccountOfCaller(caller, async (transaction, locked) => {
     const recent = await SecurityEvent.query(transaction)
       .where({ account_id: accountId, event: 'data_exported' })
       .where('created_at', '>', addMilliseconds(now(), -HOUR_MS))

@@ -9,7 +9,7 @@ import { endMembership } from '../signIn/endMembership.ts';
 import { endSessions, type RevokedAccess, type RevokedAllAccess, revokeAllAccess } from '../signIn/revokeAccess.ts';
 import { getAccount } from '../accounts/accounts.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 
 /**
@@ -17,8 +17,7 @@ import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
  * @returns the number of sessions that were ended. Without any, nothing is recorded.
  */
 export async function signOutAccount(accountId: number, actor: Actor): Promise<number> {
-  return Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  return withAccountLock(accountId, async (transaction, account) => {
     const sessions = await endSessions(transaction, accountId);
     if (sessions === 0) return 0;
     await recordRevocation(transaction, accountId, { sessions, keys: 0, grants: 0 });
@@ -39,8 +38,7 @@ export async function signOutAccount(accountId: number, actor: Actor): Promise<n
  * @returns the number of each that were ended. Without any, nothing is recorded.
  */
 export async function revokeAccountAccess(accountId: number, actor: Actor): Promise<RevokedAllAccess> {
-  const revoked = await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  const revoked = await withAccountLock(accountId, async (transaction, account) => {
     const before = await revokeAllAccess(transaction, accountId, SERVICE_ORIGIN);
     if (!isAnyRevoked(before)) return before;
     await recordRevocation(transaction, accountId, before);
@@ -67,8 +65,7 @@ export async function removeMemberByStaff(
   { account_id: accountId, number }: Pick<Member, 'account_id' | 'number'>,
   actor: Actor,
 ): Promise<boolean> {
-  return Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
+  return withAccountLock(accountId, async (transaction) => {
     const member = await Member.query(transaction).findById([accountId, number]).throwIfNotFound();
     if (member.removed_at !== null) return false;
     const departure = { revokesAccess: true, event: 'member_removed', origin: SERVICE_ORIGIN } as const;

@@ -13,7 +13,7 @@ import {
   type CreditAdjustment,
   postAdjustmentWithin,
 } from '../adjustments/creditAdjustments.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { recordAuditEntry, type StaffActor } from '../audit/recordAuditEntry.ts';
 import { hasJoined, listAccountsWithSameOwner } from '../audit/staffAccounts.ts';
 
@@ -26,8 +26,7 @@ export async function requestApproval(
   { accountId, credits, note, requestName: uuid }: CreditAdjustment,
   actor: StaffActor,
 ): Promise<boolean> {
-  return Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  return withAccountLock(accountId, async (transaction, account) => {
     // Covers the same form for another account.
     await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [uuid]);
     const earlier = await StaffApproval.query(transaction).findById(uuid);
@@ -98,9 +97,8 @@ export async function decideApproval(
   outcome: 'approved' | 'rejected',
   actor: StaffActor,
 ): Promise<boolean> {
-  const isDecided = await Account.transaction(async (transaction) => {
-    const { account_id: accountId } = await StaffApproval.query(transaction).findById(uuid).throwIfNotFound();
-    const account = await lockAccount(transaction, accountId);
+  const { account_id: accountId } = await StaffApproval.query().findById(uuid).throwIfNotFound();
+  const isDecided = await withAccountLock(accountId, async (transaction, account) => {
     // The lock of the account covers its requests.
     const approval = await StaffApproval.query(transaction).findById(uuid).throwIfNotFound();
     if (approval.outcome === outcome) return false;

@@ -2,10 +2,9 @@ import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { STUCK_AFTER_SECONDS } from '../../spec/staff.ts';
-import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { assertNotErased } from '../adjustments/creditAdjustments.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { requeueGenerations } from './stuckGenerations.ts';
 import { refundSucceededGeneration } from '../generations/refundSucceeded.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
@@ -19,8 +18,7 @@ import { findGenerationForStaff } from './generations.ts';
 export async function refundGeneration(uuid: string, actor: Actor): Promise<boolean> {
   const { account_id: accountId, is_test: isTest } = await findGenerationForStaff(uuid);
   if (isTest) throw new ServiceError('validation_error', 'This is a generation in test mode: it cost nothing.');
-  const isChanged = await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  const isChanged = await withAccountLock(accountId, async (transaction, account) => {
     assertNotErased(account);
     const { balance } = account;
     const refund = await refundSucceededGeneration(transaction, accountId, uuid);

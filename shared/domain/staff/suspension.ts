@@ -5,7 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { postponeErasure } from '../privacy/deletion.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { endSessions } from '../signIn/revokeAccess.ts';
 import { recordRevocation } from './accessActions.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
@@ -25,8 +25,7 @@ export interface SuspensionResult {
  * @throws ServiceError validation_error for a staff account.
  */
 export async function suspendAccount(accountId: number, actor: Actor): Promise<SuspensionResult> {
-  const result = await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  const result = await withAccountLock(accountId, async (transaction, account) => {
     if (getStaffRole(account.email) !== undefined)
       throw new ServiceError(
         'validation_error',
@@ -52,8 +51,7 @@ export async function suspendAccount(accountId: number, actor: Actor): Promise<S
 
 /** Reinstates a suspended account: its API keys and applications work again, and its owner can sign in. */
 export async function reinstateAccount(accountId: number, actor: Actor): Promise<SuspensionResult> {
-  const result = await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
+  const result = await withAccountLock(accountId, async (transaction, account) => {
     if (account.suspended_at === null) return { account, isChanged: false };
     // A sign-in that overlapped the suspension may have left one.
     await endSessions(transaction, accountId);

@@ -14,7 +14,7 @@ import {
   UPLOAD_TIME_LIMIT_MS,
 } from '../../spec/limits.ts';
 import { Upload } from '../../tables/Upload.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
 
 /**
@@ -71,8 +71,7 @@ export async function addUpload({
   bytes,
   uuid = uuidv7(),
 }: NewUpload): Promise<Upload> {
-  const row = await Upload.transaction(async (transaction) => {
-    const { erased_at: erasedAt } = await lockAccount(transaction, accountId);
+  const row = await withAccountLock(accountId, async (transaction, { erased_at: erasedAt }) => {
     if (erasedAt !== null) return undefined;
     const at = now();
     const times = { now: at, recent: addMilliseconds(at, -UPLOAD_RETENTION_MS) };

@@ -5,9 +5,9 @@ import { UnreadableSecretError } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { Caller } from '../accounts/caller.ts';
-import { lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
-import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
+import { lockAccount, withAccountLock } from '../credits/ledger.ts';
 import { replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
 
@@ -88,7 +88,7 @@ export interface DefaultSecret {
 export async function getDefaultSecret(accountId: number): Promise<DefaultSecret> {
   const existing = await WebhookEndpoint.query().findOne({ account_id: accountId, url: null });
   const endpoint =
-    existing ?? (await transactOnAccount(accountId, (transaction) => lockOrCreate(transaction, accountId)));
+    existing ?? (await withAccountLock(accountId, (transaction) => lockOrCreate(transaction, accountId)));
   return { uuid: endpoint.uuid, secret: readSecret(endpoint), publicKey: endpoint.public_key };
 }
 
@@ -114,9 +114,8 @@ export async function rotateDefaultSecret(
   accountId: number,
   origin: RequestOrigin,
 ): Promise<DefaultSecret> {
-  const { endpoint, secret } = await transactOnAccount(caller.accountId, async (transaction) => {
-    // The account of the session before its test account, as everywhere.
-    await lockAccountOfCaller(transaction, caller);
+  const { endpoint, secret } = await withAccountOfCaller(caller, async (transaction) => {
+    // The account of the session is locked before its test account, as everywhere.
     return replaceKeys(transaction, await lockOrCreate(transaction, accountId), origin);
   });
   return { uuid: endpoint.uuid, secret, publicKey: endpoint.public_key };

@@ -2,9 +2,8 @@ import type { AttemptResult } from '../../gateways/webhooks/postWebhook.ts';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { WEBHOOK_FAILING_MAX_MS } from '../../spec/webhookDelivery.ts';
-import { Account } from '../../tables/Account.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { disableEndpoint } from './endpointState.ts';
 import { GONE } from './outcomes.ts';
@@ -36,8 +35,7 @@ export async function disableAfterFailure(
   outcome: DeliveryOutcome,
   reason: 'gone' | 'failing',
 ): Promise<boolean> {
-  const { isRecorded, isDisabled } = await Account.transaction(async (transaction) => {
-    await lockAccount(transaction, delivery.account_id);
+  const { isRecorded, isDisabled } = await withAccountLock(delivery.account_id, async (transaction) => {
     const endpoint = await WebhookEndpoint.query(transaction).findById(delivery.endpoint_id).forNoKeyUpdate();
     const { recorded } = await recordAndClaim([outcome], CLAIM_NOTHING, transaction);
     if (endpoint === undefined || recorded.size === 0) return { isRecorded: false, isDisabled: false };

@@ -14,9 +14,8 @@ import { WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
-import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/lockedCredentials.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
-import { lockAccount, transactOnAccount } from '../credits/ledger.ts';
 import { insertDelivery, type ListedDelivery } from './deliveries.ts';
 import { disableEndpoint, enableEndpoint, updateWebhookCount } from './endpointState.ts';
 import { assertEnabled, endpointNotFoundError, queryManagedEndpoints } from './findEndpoint.ts';
@@ -52,9 +51,8 @@ export async function createEndpoint(
 ): Promise<EndpointWithSecret> {
   const { accountId } = caller;
   const address = parseWebhookUrl(url);
-  return transactOnAccount(accountId, async (transaction) => {
-    assertNotDeleting(await lockAccount(transaction, accountId), 'url');
-    await assertCredentialUnchanged(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction, account) => {
+    assertNotDeleting(account, 'url');
     if ((await queryManagedEndpoints(accountId, transaction).resultSize()) >= WEBHOOK_ENDPOINTS_MAX) {
       const detail = `url: the account already has ${WEBHOOK_ENDPOINTS_MAX} webhook endpoints, the maximum. Delete one first.`;
       throw new ServiceError('validation_error', detail, { field: 'url' });
@@ -229,8 +227,7 @@ async function changeEndpoint<Result>(
   uuid: string,
   change: (transaction: Transaction, endpoint: WebhookEndpoint) => Promise<Result>,
 ): Promise<Result> {
-  return transactOnAccount(caller.accountId, async (transaction) => {
-    await lockAccountOfCaller(transaction, caller);
+  return withAccountOfCaller(caller, async (transaction) => {
     const endpoint = await queryManagedEndpoints(caller.accountId, transaction).findOne({ uuid }).forNoKeyUpdate();
     if (endpoint === undefined) throw endpointNotFoundError();
     return change(transaction, endpoint);
