@@ -147,8 +147,8 @@ describe('a service with an OpenAI-compatible upstream', () => {
   });
 });
 
-/** The job of a dead worker is taken over when its lock has expired, which takes more than half a minute. */
-const TAKEOVER_MAX_MS = 90_000;
+/** The lease of a dead worker expires 12.5 s after its last heartbeat. */
+const TAKEOVER_MAX_MS = 45_000;
 
 describe('a service with a local engine and no key', function () {
   this.timeout(3 * TAKEOVER_MAX_MS);
@@ -165,6 +165,7 @@ describe('a service with a local engine and no key', function () {
         IMAGE_UPSTREAM: 'engine:Qwen/Qwen-Image',
         UPSTREAMS: JSON.stringify({ upstreams: { engine } }),
         UPSTREAM_TIMEOUT_MS: '1000',
+        DATABASE_TIMEOUT_MS: '5000',
       },
       workers: 0,
     });

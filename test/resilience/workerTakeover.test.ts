@@ -14,7 +14,7 @@ describe('after a worker has died', () => {
   let service: TestService;
   let worker: Program;
   before(async () => {
-    service = await startTestService({ workers: 0 });
+    service = await startTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '5000' } });
     worker = await service.startWorker();
   });
   after(() => service.stop());
