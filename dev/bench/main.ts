@@ -2,60 +2,24 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
-import { measureCatalog } from './measurements/catalog.ts';
-import { measureCreates } from './measurements/create.ts';
-import { measureCreditPeriods } from './measurements/creditPeriods.ts';
-import { measureDeliveries } from './measurements/deliveries.ts';
-import { measureGrowth } from './measurements/growth.ts';
-import { measureIsolation } from './measurements/isolation.ts';
-import { measureLimits } from './measurements/limits.ts';
-import { measureLoad } from './measurements/load.ts';
-import { measureMcp } from './measurements/mcp.ts';
-import { measurePages } from './measurements/pages.ts';
-import { measurePartitioned } from './measurements/partitioned.ts';
-import { measurePipeline } from './measurements/pipeline.ts';
-import { measureReads } from './measurements/read.ts';
-import { measureStart } from './measurements/start.ts';
-import { measureThumbnails } from './measurements/thumbnails.ts';
-import { measureTimeToResult } from './measurements/timeToResult.ts';
-import { measureTokens } from './measurements/oauthTokens.ts';
-import { measureUpstreamIsolation } from './measurements/upstreamIsolation.ts';
-import { compareVersions } from './measurements/versions.ts';
-import { measureWebhooks } from './measurements/webhooks.ts';
-import { type FigureName, type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
-import { type Measurement, toReportRows, formatReportTable } from './report.ts';
-import { startBenchEnvironment, type BenchEnvironment } from './environment.ts';
+import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
+import type { Measurement } from './report.ts';
 
 /**
  * `npm run bench [-- --quick] [--only create,read] [--against FOLDER] [--json FILE] [--profile FOLDER] [--built]`: measures the built
  * service against its baselines, and prints how the ratios compare with the targets.
  */
 const options = parseOptionsOrExit();
+const [{ startBenchEnvironment }, { MEASUREMENT_RUNNERS }, { compareVersions }, { formatReportTable, toReportRows }] =
+  await Promise.all([
+    import('./environment.ts'),
+    import('./measurements/index.ts'),
+    import('./measurements/versions.ts'),
+    import('./report.ts'),
+  ]);
 const startedAt = new Date();
 const log = (line: string) =>
   console.log(`${((Date.now() - startedAt.getTime()) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
-
-const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<Measurement[]>][] = [
-  [['create', 'latency', 'hot'], measureCreates],
-  [['read'], measureReads],
-  [['load'], measureLoad],
-  [['pipeline'], measurePipeline],
-  [['result'], measureTimeToResult],
-  [['growth'], measureGrowth],
-  [['pages'], measurePages],
-  [['grants'], measureCreditPeriods],
-  [['isolation'], measureIsolation],
-  [['isolation'], measureUpstreamIsolation],
-  [['webhooks'], measureWebhooks],
-  [['deliveries'], measureDeliveries],
-  [['tokens'], measureTokens],
-  [['mcp'], measureMcp],
-  [['catalog'], measureCatalog],
-  [['limits'], measureLimits],
-  [['thumbnails'], measureThumbnails],
-  [['start'], measureStart],
-  [['partitioned'], measurePartitioned],
-];
 
 log('building; starting Postgres and Redis');
 const environment = await startBenchEnvironment(options, log);

@@ -11,6 +11,8 @@ import type { SpeedWatch } from './speedWatch.ts';
 const FIRST_SUCCESS_LIMIT_MS = 10_000;
 /** Waits at most this long for a successful create. */
 const FIRST_SUCCESS_TIMEOUT_MS = 30_000;
+/** Between two looks for pending work, which read whole tables. */
+const POLL_INTERVAL_MS = 250;
 const DRAINED_LIMIT_MS = 120_000;
 const DRAIN_TIMEOUT_MS = 180_000;
 /** The wait is extended by at most this factor on a slow machine. */
@@ -98,7 +100,7 @@ export async function waitUntilDrained(
     };
     const patience = Math.min(DRAIN_PATIENCE_MAX, speed.slownessBetween(healedAt, Date.now()));
     const timeoutMs = isEnough === undefined ? DRAIN_TIMEOUT_MS * patience : DRAINED_LIMIT_MS;
-    const isSettled = await waitUntil(isDrained, timeoutMs);
+    const isSettled = await waitUntil(isDrained, timeoutMs, POLL_INTERVAL_MS);
     if (isEnough !== undefined && found.some(isEnough)) return null;
     const settledMs = isSettled ? elapsedMs() : null;
     found.push(...checkSettled({ at: healedAt, settledMs }, speed, lastPending));
@@ -111,7 +113,7 @@ export async function waitUntilDrained(
     // Includes the hourly checks, and the next attempt of every webhook and message.
     environment.advanceTime(Math.max(OVER_AN_HOUR_MS, await findLongestRetryMs(client, environment.now())));
     await delay(3_000);
-    await waitUntil(isDrained, 60_000);
+    await waitUntil(isDrained, 60_000, POLL_INTERVAL_MS);
     return settledMs;
   } finally {
     await client.end();

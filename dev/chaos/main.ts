@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
-import { buildDist, ROOT } from '../local/environment/build.ts';
 import { type ChaosOptions, parseChaosOptions, USAGE } from './options.ts';
-import { formatReport, formatOutcomeTable } from './report.ts';
-import { type ChaosOutcome, runChaos } from './runChaos.ts';
+import type { ChaosOutcome } from './runChaos.ts';
 
 /** `npm run chaos`: exits with 0 if no invariant was violated, 1 if one was, 2 for a usage error. */
 const options = parseOptionsOrExit(process.argv.slice(2));
@@ -13,6 +11,11 @@ else await runSeeds(options);
 process.exit();
 
 async function runSeeds({ seed, seeds, json, isVerbose, ...others }: ChaosOptions): Promise<void> {
+  const [{ buildDist, ROOT }, { formatOutcomeTable, formatReport }, { runChaos }] = await Promise.all([
+    import('../local/environment/build.ts'),
+    import('./report.ts'),
+    import('./runChaos.ts'),
+  ]);
   writeLine('- building');
   await buildDist();
   const outcomes: ChaosOutcome[] = [];

@@ -1,8 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
-import { buildDist } from '../local/environment/build.ts';
-import { formatReport, isRecovered } from './report.ts';
-import { runDrill } from './runDrill.ts';
 
 const USAGE = `npm run drill -- [--json FILE]
 
@@ -10,6 +7,11 @@ Rehearses a restore with servers, payments and customers of its own: backs up a 
 Redis, restores the backup, and prints recovery time and data loss. Exits with 1 if something did not come back.`;
 
 const { json } = readCommandLine('npm run drill', USAGE, { json: { type: 'string' } });
+const [{ buildDist }, { formatReport, isRecovered }, { runDrill }] = await Promise.all([
+  import('../local/environment/build.ts'),
+  import('./report.ts'),
+  import('./runDrill.ts'),
+]);
 console.log('- building');
 await buildDist();
 const report = await runDrill((line) => console.log(`- ${line}`));

@@ -12,9 +12,10 @@ type Timings = Record<string, number>;
 const LONG_FILE_SECONDS = 60;
 
 /**
- * Sorts files so that the processes are balanced: the longest first, and after each long one its share of the shorter
- * ones. The long ones wait and the others compute, so that the processors are in use from the beginning to the end. A
- * file without a time counts as the median.
+ * Sorts files so that the processes are balanced: the longest first, and after each long one half of its share of the
+ * shorter ones. The long ones wait and the others compute, so that the processors are in use from the beginning to the
+ * end; the other half of the shorter ones fills the time that remains after the last long one. A file without a time counts
+ * as the median.
  */
 export function sortForParallelRun(files: readonly string[], timings: Timings = readTimings()): string[] {
   const typicalSeconds = median(Object.values(timings)) || 0;
@@ -23,7 +24,7 @@ export function sortForParallelRun(files: readonly string[], timings: Timings = 
   const longestFirst = files.toSorted((one, other) => getSeconds(other) - getSeconds(one) || (one < other ? -1 : 1));
   const isLong = (file: string) => getSeconds(file) >= LONG_FILE_SECONDS;
   const [long, others] = [longestFirst.filter(isLong), longestFirst.filter((file) => !isLong(file))];
-  const share = sumSeconds(others) / sumSeconds(long);
+  const share = sumSeconds(others) / sumSeconds(long) / 2;
   const sorted = long.flatMap((file) => {
     const beside: string[] = [];
     while (sumSeconds(beside) < share * getSeconds(file) && others.length > 0) beside.push(others.shift() as string);
@@ -32,11 +33,13 @@ export function sortForParallelRun(files: readonly string[], timings: Timings = 
   return [...sorted, ...others];
 }
 
-/** Records how long the files of a run took, and keeps the times of existing files that did not run. */
+/** Records how long the files of a run took, and keeps the times of existing files that did not run, or skipped tests. */
 export function updateTimings(events: readonly RunEvent[], existing: readonly string[]): void {
   const timings = readTimings();
+  const skipped = new Set(events.map((event) => (event.kind === 'skip' ? event.file : undefined)));
   for (const event of events) {
-    if (event.kind === 'file') timings[toTestName(event.file)] = Math.round(event.ms / 100) / 10;
+    if (event.kind === 'file' && !skipped.has(event.file))
+      timings[toTestName(event.file)] = Math.round(event.ms / 100) / 10;
   }
   const names = new Set(existing.map(toTestName));
   const kept = Object.entries(timings).filter(([name]) => names.has(name));

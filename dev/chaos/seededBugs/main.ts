@@ -1,12 +1,5 @@
-import { rmSync } from 'node:fs';
 import { exitWithUsageError, readCommandLine } from '../../../shared/lib/commandLine.ts';
-import type { Violation } from '../../../shared/domain/invariant.ts';
-import { CUSTOMER_KINDS } from '../clients/customers.ts';
 import { parseNumberOption, parseIntegerOption } from '../options.ts';
-import { runChaos } from '../runChaos.ts';
-import { SEEDED_BUGS } from './bugs.ts';
-import { buildWithBug } from './buildWithBug.ts';
-import type { SeededBug } from './seededBug.ts';
 
 const USAGE = `npm run chaos:seeded-bugs -- [options]
 
@@ -16,22 +9,14 @@ Builds the service with one known bug at a time and checks that chaos detects it
   --minutes <number>   length of the fault phase of each run; default 1
   --only <text>        only bugs whose name contains this text`;
 
-interface BugResult {
-  bug: SeededBug;
-  /** The seed that detected the bug, or null. */
-  seed: number | null;
-  /** Duration of the run that detected it. */
-  seconds: number;
-  by: string[];
-}
-
 const values = readCommandLine('npm run chaos:seeded-bugs', USAGE, {
   seeds: { type: 'string', default: '5' },
   minutes: { type: 'string', default: '1' },
   only: { type: 'string', default: '' },
 });
 const [seeds, minutes] = parseNumbersOrExit();
-await runAll(seeds, 60 * minutes, values.only);
+const { tryBugs } = await import('./tryBugs.ts');
+await tryBugs(seeds, 60 * minutes, values.only);
 process.exit();
 
 function parseNumbersOrExit(): [seeds: number, minutes: number] {
@@ -43,62 +28,4 @@ function parseNumbersOrExit(): [seeds: number, minutes: number] {
   } catch (error) {
     return exitWithUsageError('npm run chaos:seeded-bugs', error as Error);
   }
-}
-
-async function runAll(seeds: number, seconds: number, only: string): Promise<void> {
-  const found: BugResult[] = [];
-  for (const bug of SEEDED_BUGS.filter(({ name }) => name.includes(only))) {
-    const result = await tryBug(bug, seeds, seconds);
-    found.push(result);
-    writeLine(formatRow(result));
-  }
-  writeLine('');
-  for (const line of ['| Seeded bug | Detected | By |', '|---|---|---|', ...found.map(formatRow)]) writeLine(line);
-  if (found.some(({ seed }) => seed === null)) process.exitCode = 1;
-}
-
-async function tryBug(bug: SeededBug, seeds: number, seconds: number): Promise<BugResult> {
-  const build = await buildWithBug(bug);
-  try {
-    for (let seed = 1; seed <= seeds; seed += 1) {
-      const startedAt = performance.now();
-      const by = await runWithSeed(bug, build.folder, seed, seconds);
-      const took = Math.round((performance.now() - startedAt) / 1_000);
-      if (by.length > 0) return { bug, seed, seconds: took, by };
-      writeLine(`- ${bug.name}: not detected by seed ${seed} in ${took} s`);
-    }
-    return { bug, seed: null, seconds: 0, by: [] };
-  } finally {
-    build.remove();
-  }
-}
-
-/** The invariants that detected the bug. */
-async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds: number): Promise<string[]> {
-  const isAbout = ({ invariant, subject, detail }: Violation) =>
-    bug.foundBy.includes(invariant) && bug.detailPattern?.test(`${subject}: ${detail}`) !== false;
-  const { violations, folder: logs } = await runChaos({
-    seed,
-    seconds,
-    accounts: CUSTOMER_KINDS,
-    clients: 8,
-    isCalm: false,
-    keepsFiles: false,
-    build: folder,
-    sql: bug.sql ?? [],
-    isSufficient: isAbout,
-    log: () => {},
-    logFault: () => {},
-  });
-  // The logs are not needed: the violations are expected.
-  if (logs !== null) rmSync(logs, { recursive: true, force: true });
-  return [...new Set(violations.filter(isAbout).map(({ invariant }) => invariant))];
-}
-
-function formatRow({ bug, seed, seconds, by }: BugResult): string {
-  return `| ${bug.name} | ${seed === null ? 'NO' : `by seed ${seed}, in ${seconds} s`} | ${by.join(', ')} |`;
-}
-
-function writeLine(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

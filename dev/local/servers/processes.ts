@@ -58,12 +58,16 @@ export function readWorkingDirectory(pid: number): string | null {
   }
 }
 
-/** Polls `isDone` every 20 ms. Returns false if it is still false after `timeoutMs`. */
-export async function waitUntil(isDone: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
+/** Polls `isDone`. Returns false if it is still false after `timeoutMs`. */
+export async function waitUntil(
+  isDone: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+  intervalMs = 20,
+): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!(await isDone())) {
     if (performance.now() > deadline) return false;
-    await delay(20);
+    await delay(intervalMs);
   }
   return true;
 }
