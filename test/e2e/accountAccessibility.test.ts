@@ -211,6 +211,15 @@ describe('the accessibility of pages', () => {
         (path): [TestCustomer, string] => [busy, path],
       ),
       ...staffPaths.map((path): [TestCustomer, string] => [staff.member('admin'), path]),
+      [
+        staff.member('admin'),
+        staffPaths.find((path) => path.startsWith('/admin/generations/')) as string,
+        async (page) => {
+          await page.getByLabel('Reason').fill('ticket T-2');
+          await page.getByRole('button', { name: 'View prompt and output' }).click();
+          await page.getByText('waves below a lighthouse').first().waitFor();
+        },
+      ],
       [busy, '/account/?checkout=canceled'],
       [busy, '/authorize'],
       [busy, client.authorizePath(createPkce().challenge)],

@@ -201,19 +201,26 @@ describe('account pages, in a real browser', () => {
         const page = await open(customer, options);
         await visit(page, '/account/keys/');
         await tabTo(page, page.getByLabel('Key name'));
-        await page.keyboard.type('From the keyboard');
+        const keyName = '<my> "key"';
+        await page.keyboard.type(keyName);
         await page.keyboard.press('Enter');
         await page.locator('.notice .secret').waitFor();
-        expect(await page.textContent('.secret')).to.match(/^svc_[0-9a-f]{40}$/);
+        const key = (await page.textContent('.secret')) ?? '';
+        expect(key).to.match(/^svc_[0-9a-f]{40}$/);
+        const readUsage = () =>
+          service.request('GET', '/api/usage/summary/', { headers: { authorization: `Bearer ${key}` } });
+        expect((await readUsage()).body.credits.balance).to.equal(1_100);
         expect(await page.title()).to.match(/^API key created · /);
         expect(await page.locator('.notice:focus').count()).to.equal(1);
         expect(await button(page, 'Copy the API key').count()).to.equal(javaScriptEnabled ? 1 : 0);
         await expectFits(page);
-        await pressEnterOn(page, page.getByRole('link', { name: 'Revoke API key From the keyboard' }));
-        await page.getByRole('heading', { name: 'Revoke API key “From the keyboard”?' }).waitFor();
+        await pressEnterOn(page, page.getByRole('link', { name: `Revoke API key ${keyName}` }));
+        await page.getByRole('heading', { name: `Revoke API key “${keyName}”?` }).waitFor();
         await expectFits(page);
         await pressEnterOn(page, button(page, 'Revoke'));
         await expectOutcome(page, '/account/keys/?done=revoked', 'API key revoked');
+        expect((await readUsage()).status).to.equal(401);
+        expect(await page.content()).to.not.include(key);
 
         await service.request('POST', '/authentication/dev/sign-in/', { body: { email: customer.email } });
         await visit(page, '/account/settings/');

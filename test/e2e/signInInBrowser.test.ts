@@ -100,32 +100,4 @@ describe('sign-in and account, in a real browser', () => {
     await other.reload();
     expect(new URL(other.url()).pathname).to.equal('/sign-in');
   });
-
-  it('subscribes to a plan, and creates and revokes an API key', async () => {
-    const person = comes(createPerson());
-    const page = await window();
-    await signIn(page);
-    await page.getByRole('link', { name: 'Billing' }).click();
-    await page.getByRole('button', { name: 'Subscribe to Pro' }).click();
-    await page.waitForURL('**/account/billing/?done=plan');
-    expect(await page.textContent('main'))
-      .to.include('1,100 credits')
-      .and.to.include('Pro plan');
-    await page.getByRole('link', { name: 'API keys' }).click();
-    await page.getByLabel('Key name').fill('<my> "script"');
-    await page.getByRole('button', { name: 'Create API key' }).click();
-    const key = (await page.textContent('.secret')) ?? '';
-    const me = () => service.request('GET', '/api/usage/summary/', { headers: { authorization: `Bearer ${key}` } });
-    expect((await me()).body.credits.balance).to.equal(1_100);
-    await page.goto('/account/keys/');
-    expect(await page.textContent('main')).to.include('<my> "script"');
-    expect(await page.content()).to.not.include(key);
-    await page.getByRole('link', { name: 'Revoke API key' }).click();
-    await page.getByRole('heading', { name: 'Revoke API key “<my> "script"”?' }).waitFor();
-    await page.getByRole('button', { name: 'Revoke' }).click();
-    await page.waitForURL('**/account/keys/?done=revoked');
-    expect((await me()).status).to.equal(401);
-    await page.getByRole('link', { name: 'Overview' }).click();
-    await page.getByText(person.email).waitFor();
-  });
 });
