@@ -34,11 +34,12 @@ export const ListQuery = Type.Object({ page: PageParameter });
 const parseListQuery = createQueryParser(ListQuery);
 
 /**
- * Parses the `page` parameter of a page with a list.
+ * Parses the number of the page of a list on a page.
+ * @param parameter of the query, if it is not the first list on its page.
  * @throws ServiceError validation_error
  */
-export function parsePage(ctx: Context): number {
-  return parseListQuery(ctx.query).page;
+export function parsePage(ctx: Context, parameter = 'page'): number {
+  return parseListQuery({ page: ctx.query[parameter] }).page;
 }
 
 const instantParameter = (description: string) =>

@@ -31,3 +31,8 @@ export interface SpendingLimitState extends CreditLimit {
 export function presentCreditLimit({ credits, period, used, resetsAt }: SpendingLimitState): CreditLimitUse {
   return { credit_limit: { credits, period }, credits_used: used, resets_at: resetsAt };
 }
+
+/** Formats a limit as in APPLICATION_SPENDING_LIMIT, such as `200/day`. */
+export function formatLimit(limit: CreditLimit | null): string {
+  return limit === null ? 'none' : `${limit.credits}/${limit.period}`;
+}

@@ -79,15 +79,19 @@ describe('the library page', () => {
       expect(await findFilters(query), query).to.match(/ open/);
   });
 
-  it('keeps the model of a link when the form is sent, and offers to clear it', async () => {
+  it('keeps the model and the metadata of a link when the form is sent, and offers to clear them', async () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
     await seedImages(service, customer, 1);
     const { body } = await customer.request('GET', '/api/generations/');
-    const { text } = await visitor.request(at(`/account/library/?model=${body.data[0].model}`));
-    expect(text)
-      .to.include(`<input type="hidden" name="model" value="${body.data[0].model}"`)
-      .and.to.include('>Clear filters');
-    expect((await visitor.request(at('/account/library/'))).text).to.not.include('name="model"');
+    for (const [name, value] of [
+      ['model', body.data[0].model],
+      ['metadata[project]', 'summer'],
+    ]) {
+      const { text } = await visitor.request(at(`/account/library/?${new URLSearchParams({ [name]: value })}`));
+      expect(text).to.include(`<input type="hidden" name="${name}" value="${value}"`).and.to.include('>Clear filters');
+    }
+    const { text } = await visitor.request(at('/account/library/'));
+    expect(text).to.not.include('name="model"').and.to.not.include('metadata');
   });
 
   it('shows an invalid value again with what is wrong, and all generations', async () => {

@@ -46,6 +46,42 @@ describe('the pages about members', () => {
       .and.not.include('new@example.com');
   });
 
+  it('list all invitations, on pages of their own', async () => {
+    const owner = await service.createCustomer(null);
+    await service.sql(
+      `INSERT INTO invitations (uuid, account_id, email, role, invited_by, created_at, expires_at)
+       SELECT gen_random_uuid(), a.id, 'guest' || n || '@example.com', 'viewer', 1,
+              now() - n * interval '1 minute', now() + interval '7 days'
+         FROM accounts a, generate_series(1, 21) n WHERE a.email = $1`,
+      [owner.email],
+    );
+    const first = await open(owner, '/account/members/');
+    expect(first.text).to.include('guest20@example.com').and.not.include('guest21@example.com');
+    const [, next = ''] = /href="([^"]+)#invitations" rel="next"/.exec(first.text) ?? [];
+    const second = await open(owner, next);
+    expect(second.text).to.include('guest21@example.com').and.not.include('guest20@example.com');
+    expect(second.text).to.include(`${owner.email} <span class="tag">Owner`);
+  });
+
+  it('show the usage of all members, on pages that keep the period', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'viewer');
+    await service.sql(
+      `INSERT INTO members (account_id, number, uuid, person_id, role, created_at, removed_at)
+       SELECT m.account_id, m.number + n, gen_random_uuid(), m.person_id, 'viewer', now(), now()
+         FROM members m JOIN people p ON p.id = m.person_id, generate_series(1, 19) n
+        WHERE p.email = $1 AND m.number = 2`,
+      [member.email],
+    );
+    await service.sql('UPDATE accounts SET member_count = 21 WHERE email = $1', [owner.email]);
+    const first = await open(owner, '/account/usage/?days=7');
+    expect(first.text).to.include(`row">${member.email}`).and.not.include(`row">${owner.email}`);
+    const [, next = ''] = /href="([^"]+)#by-member" rel="next"/.exec(first.text) ?? [];
+    const second = await open(owner, next.replaceAll('&amp;', '&'));
+    expect(second.text).to.include(`row">${owner.email}`).and.not.include(`row">${member.email}`);
+    expect(second.text).to.match(/days=7" aria-current="page"/);
+  });
+
   it('show at its field why an address is not invited, with what was entered', async () => {
     const owner = await service.createCustomer(null);
     const { status, next } = await submit(owner, '/account/members/', { email: owner.email, role: 'viewer' });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createVisitor } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
+import { addMember, findListed } from '../harness/members.ts';
 import { createPkce, getRedirectLocation, registerClient, submitConsent } from '../harness/oauthClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -10,7 +11,13 @@ type Fields = Record<string, string>;
 
 const WHOLE_ACCOUNT = { all_scopes: 'on', expires_at: '', limit_period: 'day', all_models: 'on', allowed_ips: '' };
 
+const buildProblem = (change: string) =>
+  `${change} after you opened the page, so your changes were not saved. The form now shows the present values. Make your changes again.`;
 const getProblem = (page: string) => /role="alert"[^>]*>(.*?)<\//s.exec(page)?.[1];
+const readSettings = async (owner: TestCustomer) => {
+  const { body } = await owner.request('GET', '/api/billing/topup/settings/');
+  return [body.auto_topup_enabled, body.auto_topup_amount_cents, body.auto_topup_threshold_credits];
+};
 const findKey = async (owner: TestCustomer, uuid: string) =>
   (await owner.requestWithSession('GET', '/api/keys/')).body.data.find((key: any) => key.uuid === uuid);
 
@@ -28,8 +35,8 @@ describe('a form that was opened before another change', () => {
 
   const at = (path: string) => `${service.baseUrl}${path}`;
   /** Opens a page. @returns a function that sends the form that it has now. */
-  async function open(path: string): Promise<(fields: Fields) => ReturnType<HttpBrowser['submitForm']>> {
-    const { fields } = findForm((await visitor.request(at(path))).text, path);
+  async function open(path: string, page = path): Promise<(fields: Fields) => ReturnType<HttpBrowser['submitForm']>> {
+    const { fields } = findForm((await visitor.request(at(page))).text, path);
     return (changes) => visitor.submitForm(at(path), { ...fields, ...changes });
   }
 
@@ -42,10 +49,7 @@ describe('a form that was opened before another change', () => {
       await customer.requestWithSession('PATCH', `/api/keys/${uuid}/`, { body });
       const changed = await findKey(customer, uuid);
       const { status, text } = await submit({ ...WHOLE_ACCOUNT, name: 'renamed', limit_credits: '' });
-      expect([status, getProblem(text)]).to.deep.equal([
-        400,
-        'This API key was changed after you opened the page, so your changes were not saved. The form now shows its present options. Make your changes again.',
-      ]);
+      expect([status, getProblem(text)]).to.deep.equal([400, buildProblem('This API key was changed')]);
       expect(text).to.include('value="50"').and.to.include('value="2099-01-01"').and.to.not.include('renamed');
       expect(await findKey(customer, uuid)).to.deep.equal(changed);
       const { fields } = findForm(text, path);
@@ -92,10 +96,7 @@ describe('a form that was opened before another change', () => {
       const submit = await open(path);
       await (await open(path))({ limit_credits: '30', limit_period: 'month' });
       const { status, text } = await submit({ limit_credits: '', limit_period: 'day' });
-      expect([status, getProblem(text)]).to.deep.equal([
-        400,
-        'The spending limit was changed after you opened the page, so your change was not saved. The form now shows the present limit. Make your change again.',
-      ]);
+      expect([status, getProblem(text)]).to.deep.equal([400, buildProblem('The spending limit was changed')]);
       expect(await present()).to.equal('30/month');
       expect(text).to.include('value="30"');
       const { fields } = findForm(text, path);
@@ -113,6 +114,62 @@ describe('a form that was opened before another change', () => {
       const saved = limits[pages.findIndex(({ status }) => status === 303)] ?? '';
       expect(await present()).to.equal(saved === '' ? 'none' : `${saved}/day`);
       expect((await submit({ limit_credits: saved, limit_period: 'day' })).status).to.equal(303);
+    });
+  });
+
+  describe('on the page of a member', () => {
+    it('restores neither a role nor a limit, shows the present ones, and is accepted if it was sent twice', async () => {
+      const member = await addMember(customer, 'admin');
+      const { uuid } = await findListed(customer, member);
+      const path = `/account/members/${uuid}/`;
+      const read = async () => {
+        const { role, credit_limit: limit } = await findListed(customer, member);
+        return [role, limit];
+      };
+      const submit = await open(path);
+      const limited = { role: 'admin', limit_credits: '70', limit_period: 'day' };
+      await customer.requestWithSession('PATCH', `/api/members/${uuid}/`, { body: { role: 'viewer' } });
+      const { status, text } = await submit(limited);
+      expect([status, getProblem(text)]).to.deep.equal([400, buildProblem('This member was changed')]);
+      expect(text)
+        .to.match(/value="viewer" selected/)
+        .and.to.not.include('value="70"');
+      expect(await read()).to.deep.equal(['viewer', undefined]);
+      const later = await open(path);
+      const body = { credit_limit: { credits: 50, period: 'day' } };
+      await customer.requestWithSession('PATCH', `/api/members/${uuid}/`, { body });
+      expect((await later({ role: 'developer', limit_credits: '', limit_period: 'day' })).status).to.equal(400);
+      expect(await read()).to.deep.equal(['viewer', body.credit_limit]);
+      const present = await open(path);
+      for (let count = 0; count < 2; count += 1)
+        expect((await present({ ...limited, role: 'billing' })).status).to.equal(303);
+      expect(await read()).to.deep.equal(['billing', { credits: 70, period: 'day' }]);
+    });
+  });
+
+  describe('with the settings of automatic top-ups', () => {
+    const path = '/account/billing/auto-topup/';
+    it('does not switch them on again, and is accepted if it was sent twice', async () => {
+      const on = { enabled: 'on', amount: '50', threshold: '100' };
+      const first = await open(path, '/account/billing/');
+      for (let count = 0; count < 2; count += 1) expect((await first(on)).status).to.equal(303);
+      const submit = await open(path, '/account/billing/');
+      await service.sql(
+        `UPDATE accounts SET auto_topup_enabled = false, auto_topup_problem = 'declined' WHERE email = $1`,
+        [customer.email],
+      );
+      const { status, text } = await submit({ ...on, threshold: '200' });
+      expect([status, getProblem(text)]).to.deep.equal([
+        400,
+        buildProblem('The settings of automatic top-ups were changed'),
+      ]);
+      expect(text)
+        .to.include('Your card was declined')
+        .and.to.not.match(/name="enabled" value="on" checked/);
+      expect(await readSettings(customer)).to.deep.equal([false, 5_000, 100]);
+      const { fields } = findForm(text, path);
+      expect((await visitor.submitForm(at(path), { ...fields, ...on, threshold: '200' })).status).to.equal(303);
+      expect(await readSettings(customer)).to.deep.equal([true, 5_000, 200]);
     });
   });
 });

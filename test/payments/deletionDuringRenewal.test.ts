@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { requestAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
+import { summarizeDeletion } from '../../shared/domain/privacy/deletionSummary.ts';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
@@ -48,6 +49,11 @@ describe('the deletion of an account around a renewal', () => {
     await billing.drained();
     return { customer, customerId: billing.customerId(customer), yearEnd: new Date(1_000 * end) };
   };
+
+  it('promises no rest of a year that is not paid', async () => {
+    const { customer } = await createRenewing();
+    expect(await summarizeDeletion(await readId(customer))).to.include({ subscription: null });
+  });
 
   it('cancels a subscription whose next invoice is a draft, so that no further year is charged', async () => {
     const { customer, customerId, yearEnd } = await createRenewing();

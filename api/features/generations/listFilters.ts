@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { GenerationFilter } from '../../../shared/domain/generations/list.ts';
-import { findMetadataFilters, parseMetadataFilter } from '../../../shared/domain/generations/metadata.ts';
+import { listMetadataFilters, parseMetadataFilter } from '../../../shared/domain/generations/metadata.ts';
 import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import { listOtherModels } from '../../../shared/lib/catalog/knownModels.ts';
 import { listBriefly } from '../../../shared/lib/listBriefly.ts';
@@ -73,7 +73,7 @@ export const buildGenerationQuery = (parameters: Parameters): string =>
     'kind',
     'model',
     ...Object.keys(CREATED_RANGE),
-    ...findMetadataFilters(parameters).map(([name]) => name),
+    ...listMetadataFilters(parameters),
   ]);
 
 /** Parses the slug of a model: of the catalog, or of one outside it that was loaded. Errors name no hidden models. */

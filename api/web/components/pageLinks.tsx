@@ -9,19 +9,21 @@ interface PageLinksProps {
   query?: string;
   /** Id of the list, if it is not the first thing on its page. */
   fragment?: string;
+  /** Parameter with the number of the page. Default: `page`. */
+  parameter?: string;
 }
 
 /** Number of pages from which the first, the last and any page can be chosen. */
 const MANY_PAGES = 4;
 
 /** Links to the pages of a list, with a field for the page of a long one. Nothing for a list of one page. */
-export function PageLinks({ list, path, query = '', fragment }: PageLinksProps): VNode | null {
+export function PageLinks({ list, path, query = '', fragment, parameter = 'page' }: PageLinksProps): VNode | null {
   const pages = countPages(list.totalItems);
   if (pages === 1 && list.page === 1) return null;
   const newer = list.page > 1 ? Math.min(list.page - 1, pages) : undefined;
   const older = list.page < pages ? list.page + 1 : undefined;
   const end = fragment === undefined ? '' : `#${fragment}`;
-  const getHref = (page: number) => `${path}?${query === '' ? '' : `${query}&`}page=${page}${end}`;
+  const getHref = (page: number) => `${path}?${query === '' ? '' : `${query}&`}${parameter}=${page}${end}`;
   return (
     <nav class="pages" aria-label={t.pages()}>
       {newer === undefined || pages < MANY_PAGES ? null : (
@@ -50,8 +52,8 @@ export function PageLinks({ list, path, query = '', fragment }: PageLinksProps):
           {[...new URLSearchParams(query)].map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
-          <label for="page">{t.goToPage()}</label>
-          <input id="page" type="text" name="page" inputMode="numeric" autocomplete="off" required />
+          <label for={parameter}>{t.goToPage()}</label>
+          <input id={parameter} type="text" name={parameter} inputMode="numeric" autocomplete="off" required />
           <button type="submit" class="slight">
             {t.go()}
           </button>

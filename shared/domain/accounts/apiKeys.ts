@@ -27,6 +27,7 @@ import { withAccountOfCaller } from './lockedCredentials.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { assertEnoughRights } from './memberRights.ts';
 import { makesKeysWithoutStaffRights } from './staffRights.ts';
+import { staleFormError } from './staleForm.ts';
 import { ensureTestAccount, lockTestAccount, requireTestMode } from './testAccounts.ts';
 
 /** A new key with its text, which is not stored. */
@@ -199,7 +200,8 @@ export async function updateApiKey(
       ...listChangedOptions(key, options),
     ];
     if (changed.length === 0) return key;
-    if (expectedVersion !== undefined && expectedVersion !== String(key.version)) throw changedMeanwhile();
+    if (expectedVersion !== undefined && expectedVersion !== String(key.version))
+      throw staleFormError('This API key was changed');
     const updated = await key.$query(transaction).patchAndFetch({
       ...(name === undefined ? {} : { name }),
       ...options,
@@ -225,12 +227,6 @@ function assertChangeable({ revoked_at: revokedAt, expires_at: expiresAt }: ApiK
   const problem = revokedAt !== null ? 'is revoked' : expiresAt !== null && expiresAt <= now() ? 'has expired' : null;
   if (problem !== null)
     throw new ServiceError('validation_error', `The API key ${problem} and cannot be changed. Create another one.`);
-}
-
-function changedMeanwhile(): ServiceError {
-  const detail =
-    'This API key was changed after you opened the page, so your changes were not saved. The form now shows its present options. Make your changes again.';
-  return new ServiceError('validation_error', detail);
 }
 
 async function findKey(transaction: Transaction, accountId: number, uuid: string): Promise<ApiKey> {

@@ -144,10 +144,11 @@ export async function syncConnectedAccount(connectAccountId: string): Promise<vo
   await withAccountLock(snapshot.accountId, (transaction) => applyPayoutAccount(transaction, snapshot));
 }
 
-/** Syncs an affiliate's connected account when they return from the onboarding. */
-export async function syncPayoutAccount(accountId: number): Promise<void> {
+/** Syncs an affiliate's connected account when they return from the onboarding. @returns the affiliate after that. */
+export async function syncPayoutAccount(accountId: number): Promise<Affiliate> {
   const { connect_account_id: id } = await getAffiliate(accountId);
   if (id !== null) await trySync(() => syncConnectedAccount(id));
+  return getAffiliate(accountId);
 }
 
 const RESYNC_INTERVAL_MS = HOUR_MS;

@@ -5,6 +5,7 @@ import { Account } from '../../tables/Account.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { staleFormError } from '../accounts/staleForm.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
@@ -24,6 +25,13 @@ export interface AutoTopupSettingsPatch {
   auto_topup_enabled?: boolean;
   auto_topup_amount_cents?: number;
   auto_topup_threshold_credits?: number;
+  /** Settings that the caller has read, from {@link formatAutoTopupSettings}. Without it, all are overwritten. */
+  expected?: string;
+}
+
+/** Formats the settings, such as `on/5000/100`, to detect later changes. */
+export function formatAutoTopupSettings({ isEnabled, amountCents, thresholdCredits }: AutoTopupSettings): string {
+  return `${isEnabled ? 'on' : 'off'}/${amountCents}/${thresholdCredits}`;
 }
 
 export async function getAutoTopupSettings(accountId: number): Promise<AutoTopupSettings> {
@@ -33,12 +41,12 @@ export async function getAutoTopupSettings(accountId: number): Promise<AutoTopup
 /**
  * Changes the settings of automatic top-ups. Switching them on clears the declines and the problem.
  * @throws ServiceError subscription_required when switching on without an active subscription or a payment method, or
- * while the account is being deleted; insufficient_scope or invalid_api_key if the caller's role or credential
- * changed meanwhile.
+ * while the account is being deleted; validation_error if they would be changed and are not the expected ones;
+ * insufficient_scope or invalid_api_key if the caller's role or credential changed meanwhile.
  */
 export async function updateAutoTopupSettings(
   caller: Caller,
-  patch: AutoTopupSettingsPatch,
+  { expected, ...patch }: AutoTopupSettingsPatch,
   origin: RequestOrigin,
 ): Promise<AutoTopupSettings> {
   const { accountId } = caller;
@@ -54,7 +62,14 @@ export async function updateAutoTopupSettings(
         'Automatic top-ups cannot be switched on while the account is being deleted. Undo the deletion on the account page first.',
       );
     const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+    const found = toAutoTopupSettings(locked);
     const changed = await locked.$query(transaction).patchAndFetch({ ...patch, ...cleared });
+    const settings = toAutoTopupSettings(changed);
+    if (
+      expected !== undefined &&
+      ![expected, formatAutoTopupSettings(settings)].includes(formatAutoTopupSettings(found))
+    )
+      throw staleFormError('The settings of automatic top-ups were changed');
     const details = {
       state: changed.auto_topup_enabled ? 'on' : 'off',
       amount_cents: changed.auto_topup_amount_cents,
@@ -67,7 +82,7 @@ export async function updateAutoTopupSettings(
       details,
       subject: details,
     });
-    return toAutoTopupSettings(changed);
+    return settings;
   });
 }
 

@@ -31,18 +31,18 @@ const FILTER_NAME = /^metadata\[(.*)\]$/s;
  * @throws ServiceError validation_error that names the parameter.
  */
 export function parseMetadataFilter(parameters: Readonly<Record<string, unknown>>): Metadata | undefined {
-  const pairs = findMetadataFilters(parameters).map(([name, value]) => {
+  const pairs = listMetadataFilters(parameters).map((name) => {
     const key = FILTER_NAME.exec(name)?.[1] as string;
-    return checkPair(key, value);
+    return checkPair(key, parameters[name]);
   });
   if (pairs.length > METADATA_FILTERS_MAX)
     throw metadataError('metadata', `can be given for at most ${METADATA_FILTERS_MAX} keys`);
   return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
 }
 
-/** Returns the parameters that filter by metadata, with their names as they were sent. */
-export function findMetadataFilters(parameters: Readonly<Record<string, unknown>>): [name: string, value: unknown][] {
-  return Object.entries(parameters).filter(([name]) => FILTER_NAME.test(name));
+/** Lists the names of the parameters that filter by metadata, as they were sent. */
+export function listMetadataFilters(parameters: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(parameters).filter((name) => FILTER_NAME.test(name));
 }
 
 function checkPair(key: string, value: unknown): [key: string, value: string] {

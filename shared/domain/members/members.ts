@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { isStaffEmail } from '../../lib/staffEmails.ts';
-import type { CreditLimit } from '../../presenters/spendingLimit.ts';
+import { type CreditLimit, formatLimit } from '../../presenters/spendingLimit.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { type AssignableRole, hasRight, type MemberRole } from '../../spec/roles.ts';
@@ -18,10 +18,12 @@ import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
 import { removeStaffRightsOfKeys } from '../accounts/staffRights.ts';
 import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { staleFormError } from '../accounts/staleForm.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { describePerson, endMembership } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
 import { revokeSentInvitations } from '../signIn/revokeInvitations.ts';
+import { listMemberLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
 /** A member as the others see it. */
@@ -98,24 +100,33 @@ async function requireLockedMember(
 export interface MemberChange {
   role?: AssignableRole;
   credit_limit?: CreditLimit | null;
+  /** Member that the caller has read, from {@link formatMember}. Without it, every role and limit is overwritten. */
+  expected?: string;
+}
+
+/** Formats the role and the limit of a member, such as `developer 200/day`, to detect later changes. */
+export function formatMember({ role }: Pick<Member, 'role'>, limit: CreditLimit | null): string {
+  return `${role} ${formatLimit(limit)}`;
 }
 
 /**
  * Changes the role or the spending limit of a member, effective for its next request and that of its keys and applications.
  * One who may not invite any more leaves no open invitation.
  * @throws ServiceError not_found; validation_error for the role of the owner, the caller's own, and its own limit unless it
- *   is the owner; insufficient_scope or invalid_api_key if the caller's role or session changed meanwhile.
+ *   is the owner, or if the member would be changed and is not the expected one; insufficient_scope or invalid_api_key if
+ *   the caller's role or session changed meanwhile.
  */
 export async function changeMember(
   caller: Caller,
   uuid: string,
-  { role, credit_limit: limit }: MemberChange,
+  { role, credit_limit: limit, expected }: MemberChange,
   origin: RequestOrigin,
 ): Promise<void> {
   const { accountId } = caller;
   await withAccountOfCaller(caller, async (transaction, account) => {
     const member = await requireLockedMember(transaction, caller, uuid);
     const { number, role: former } = member;
+    const found = formatMember(member, (await listMemberLimits(accountId, transaction)).get(number) ?? null);
     const isRoleChanged = role !== undefined && role !== former;
     const isOwn = number === requireMember(caller).number;
     if (isRoleChanged) {
@@ -139,6 +150,7 @@ export async function changeMember(
         field: 'credit_limit',
       });
     if (!isRoleChanged && !isLimitChanged) return;
+    if (expected !== undefined && expected !== found) throw staleFormError('This member was changed');
     const details: Record<string, string | number> = {
       member: await describePerson(transaction, member),
       ...(isRoleChanged ? { role, former_role: former } : {}),

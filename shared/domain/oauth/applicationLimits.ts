@@ -3,8 +3,7 @@ import type { Transaction } from 'objection';
 import { config } from '../../lib/config.ts';
 import { db } from '../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
-import { ServiceError } from '../../spec/errors.ts';
+import { type CreditLimit, formatLimit, type SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
@@ -12,6 +11,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { assertEnoughRights } from '../accounts/memberRights.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { staleFormError } from '../accounts/staleForm.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
@@ -99,26 +99,15 @@ export async function changeApplicationLimit(
     if (row === undefined) return false;
     const { current } = await getOfferedLimit(accountId, row.client_id, transaction);
     if (expected !== undefined && ![expected, formatLimit(limit)].includes(formatLimit(current)))
-      throw changedMeanwhile();
+      throw staleFormError('The spending limit was changed');
     await setApplicationLimit(transaction, caller, { clientId: row.client_id, name: row.name }, limit, origin);
     return true;
   });
 }
 
-/** Formats a limit as in APPLICATION_SPENDING_LIMIT, such as `200/day`. */
-export function formatLimit(limit: CreditLimit | null): string {
-  return limit === null ? 'none' : `${limit.credits}/${limit.period}`;
-}
-
 /** Limits of different periods are not compared: neither is within the other. */
 function isWithin(limit: CreditLimit | null, other: CreditLimit): boolean {
   return limit !== null && limit.period === other.period && limit.credits <= other.credits;
-}
-
-function changedMeanwhile(): ServiceError {
-  const detail =
-    'The spending limit was changed after you opened the page, so your change was not saved. The form now shows the present limit. Make your change again.';
-  return new ServiceError('validation_error', detail);
 }
 
 /**

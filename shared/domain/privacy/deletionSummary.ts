@@ -5,6 +5,7 @@ import { Member } from '../../tables/Member.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { canReceivePayouts } from '../affiliates/payouts.ts';
 import { getAccount } from '../accounts/accounts.ts';
+import { isYearPaid } from '../billing/subscriptionStatus.ts';
 
 /** Consequences of the deletion of an account for its owner. */
 export interface DeletionSummary {
@@ -14,7 +15,7 @@ export interface DeletionSummary {
   activeKeys: number;
   /** Members besides the owner. */
   otherMembers: number;
-  /** Name of the plan of the current subscription, and the end of its paid time. */
+  /** Name of the plan of the current subscription, and the end of its paid time; null if its year is not paid. */
   subscription: { plan: string; until: Date } | null;
   /** Commissions that were not paid out; null without any. */
   commissions: { pendingCents: number; arePaidOut: boolean } | null;
@@ -35,9 +36,9 @@ export async function summarizeDeletion(accountId: number): Promise<DeletionSumm
     activeKeys: account.active_key_count,
     otherMembers: members - 1,
     subscription:
-      subscription === undefined
+      subscription === undefined || !isYearPaid(subscription)
         ? null
-        : { plan: getPlanBySlug(subscription.plan_slug).name, until: subscription.current_period_end },
+        : { plan: getPlanBySlug(subscription.plan_slug).name, until: subscription.paid_until },
     commissions: affiliate === undefined ? null : await summarizeCommissions(affiliate),
   };
 }

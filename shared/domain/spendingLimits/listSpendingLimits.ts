@@ -34,8 +34,11 @@ export async function listApplicationLimits(accountId: number, connection: Knex 
 }
 
 /** Lists the limits of all members of an account, by their number. */
-export async function listMemberLimits(accountId: number): Promise<ReadonlyMap<number, SpendingLimitState | null>> {
-  const rows = await SpendingLimit.query().where({ account_id: accountId }).whereNotNull('member_number');
+export async function listMemberLimits(
+  accountId: number,
+  connection: Knex = db,
+): Promise<ReadonlyMap<number, SpendingLimitState | null>> {
+  const rows = await SpendingLimit.query(connection).where({ account_id: accountId }).whereNotNull('member_number');
   return new Map(rows.map((row) => [row.member_number as number, toSpendingLimitState(row)]));
 }
 

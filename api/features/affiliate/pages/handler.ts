@@ -38,10 +38,14 @@ export const restartPayoutSetup = withAffiliateErrors(async (ctx) => {
   sendRedirectPage(ctx, url, t.redirectToProcessor());
 });
 
-/** Handles the return from the onboarding form, and syncs the payout account at once. */
+/**
+ * Handles the return from the onboarding form, and syncs the payout account at once. The form may not be complete, and
+ * other sites may link here.
+ */
 export const completePayoutSetup = withAffiliateErrors(async (ctx) => {
-  await syncPayoutAccount(requireCaller(ctx).accountId);
-  redirectWithOutcome(ctx, 'payouts');
+  const { connect_onboarded: isOnboarded } = await syncPayoutAccount(requireCaller(ctx).accountId);
+  if (isOnboarded) redirectWithOutcome(ctx, 'payouts');
+  else seeOther(ctx, AFFILIATE_PATH);
 });
 
 function redirectWithOutcome(ctx: Context, outcome: AffiliateOutcome): void {

@@ -1,13 +1,10 @@
-import {
-  changeApplicationLimit,
-  formatLimit,
-  getOfferedLimit,
-} from '../../../../shared/domain/oauth/applicationLimits.ts';
+import { changeApplicationLimit, getOfferedLimit } from '../../../../shared/domain/oauth/applicationLimits.ts';
 import {
   type ConnectedApplication,
   disconnectApplication,
   listConnectedApplications,
 } from '../../../../shared/domain/oauth/grants.ts';
+import { formatLimit } from '../../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';

@@ -1,7 +1,6 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
-import { formatLimit } from '../../../../shared/domain/oauth/applicationLimits.ts';
 import type { ConnectedApplication } from '../../../../shared/domain/oauth/grants.ts';
-import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
+import { formatLimit, type SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';

@@ -2,7 +2,7 @@ import { loadReleasedModels } from '../../../../shared/domain/catalog/knownModel
 import { cancelGeneration } from '../../../../shared/domain/generations/cancel.ts';
 import { deleteGeneration } from '../../../../shared/domain/generations/delete.ts';
 import { listGenerations } from '../../../../shared/domain/generations/list.ts';
-import { findMetadataFilters } from '../../../../shared/domain/generations/metadata.ts';
+import { listMetadataFilters } from '../../../../shared/domain/generations/metadata.ts';
 import { readGeneration } from '../../../../shared/domain/generations/read.ts';
 import { readGenerationContext } from '../../../../shared/domain/generations/readContext.ts';
 import { FAILURE_MESSAGES } from '../../../../shared/gateways/upstreams/index.ts';
@@ -28,8 +28,7 @@ const withLibraryErrors = showErrorsOn(async (ctx, flash, status) => {
 /** Shows one page of the account's generations, filtered by the form above them; with `?mode=test`, of its test keys. */
 export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
   const shown = await findShownAccount(ctx);
-  const metadata = findMetadataFilters(ctx.query).map(([name]) => name);
-  const { parameters, query } = readPageFilters(ctx, ['status', 'kind', 'model', ...metadata]);
+  const { parameters, query } = readPageFilters(ctx, ['status', 'kind', 'model', ...listMetadataFilters(ctx.query)]);
   await loadReleasedModels();
   const filter = parseGenerationFilter(parameters);
   const list = await listGenerations(shown.accountId, parsePage(ctx), filter);

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { listMetadataFilters } from '../../../../shared/domain/generations/metadata.ts';
 import type { ListPage } from '../../../../shared/lib/pagination.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import type { ModelKind } from '../../../../shared/spec/catalog.ts';
@@ -61,7 +62,12 @@ export async function sendLibraryPage(
     <>
       <ModeNote shown={shown} path={LIBRARY_PATH} />
       {shown.isTest || (list.totalItems === 0 && query === '') ? null : (
-        <FilterForm path={LIBRARY_PATH} choices={listFilters()} kept={['model']} parameters={ctx.query} />
+        <FilterForm
+          path={LIBRARY_PATH}
+          choices={listFilters()}
+          kept={['model', ...listMetadataFilters(ctx.query)]}
+          parameters={ctx.query}
+        />
       )}
       {query === '' ? null : <MatchCount list={list} />}
       {queued === 0 ? null : <ProgressNote queued={queued} />}

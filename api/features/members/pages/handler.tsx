@@ -27,7 +27,7 @@ import { type Confirmation, defineAccountAction } from '../../../web/components/
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { InviteRequest, UpdateMemberRequest } from '../schemas.ts';
-import { findNamedMember, memberForm, renderMemberPage } from './memberPage.tsx';
+import { findNamedMember, FORMER_MEMBER_FIELD, memberForm, renderMemberPage } from './memberPage.tsx';
 import { ROLES, t } from './texts.ts';
 import { describeAccess, inviteForm, MEMBERS_PATH, renderMembersPage } from './view.tsx';
 
@@ -83,7 +83,8 @@ export const revoke = defineAccountAction({
 export const showMemberPage = withListErrors((ctx) => renderMemberPage(ctx));
 
 export const saveMember = withMemberErrors(async (ctx) => {
-  const change = parseChange(memberForm.read(getForm(ctx)));
+  const form = getForm(ctx);
+  const change = { ...parseChange(memberForm.read(form)), expected: form.get(FORMER_MEMBER_FIELD) ?? undefined };
   await changeMember(requireCaller(ctx), parseUuidParam(ctx), change, getRequestOrigin(ctx));
   seeOther(ctx, `${MEMBERS_PATH}?done=saved`);
 });

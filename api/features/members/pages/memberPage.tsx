@@ -1,5 +1,5 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
-import { findMember, type ListedMember } from '../../../../shared/domain/members/members.ts';
+import { findMember, formatMember, type ListedMember } from '../../../../shared/domain/members/members.ts';
 import { listMemberLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
 import { requireCaller, type Context } from '../../../context.ts';
@@ -14,6 +14,9 @@ import { t as shared } from '../../../web/texts.ts';
 import { t } from './texts.ts';
 import { describeAccess, listRoleOptions, MEMBERS_PATH } from './view.tsx';
 
+/** Field with the role and the limit that the page shows as those in force. */
+export const FORMER_MEMBER_FIELD = 'former_member';
+
 /** Form for a member. The role of the owner, and one's own, is not part of it. */
 export const memberForm = defineForm(
   { prefix: 'member' },
@@ -27,14 +30,20 @@ export const memberForm = defineForm(
 export const findNamedMember = (ctx: Context): Promise<ListedMember> =>
   findMember(requireCaller(ctx).accountId, parseUuidParam(ctx));
 
-/** Renders the form for a member with the actions on it. Of a removed one only what it made can be revoked. */
+/**
+ * Renders the form for a member with the actions on it, after another change with the present values. Of a removed one
+ * only what it made can be revoked.
+ */
 export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId, member: own } = requireCaller(ctx);
   const member = await findNamedMember(ctx);
   const { number, uuid, email, role } = member;
   const [{ balance }, limits] = await Promise.all([getAccount(accountId), listMemberLimits(accountId)]);
   const current = limits.get(number) ?? null;
-  const entered = flash.problem === undefined ? undefined : ctx.state.form;
+  const former = formatMember(member, current);
+  const { form } = ctx.state;
+  const isCurrent = (form?.get(FORMER_MEMBER_FIELD) ?? former) === former;
+  const entered = flash.problem !== undefined && isCurrent ? form : undefined;
   const isPresent = member.removed_at === null;
   const hasFixedRole = role === 'owner' || number === own?.number;
   const path = `${MEMBERS_PATH}${uuid}/`;
@@ -44,6 +53,7 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
         <section class="card" aria-labelledby="member">
           <h2 id="member">{email}</h2>
           <Form action={path} token={createCsrfToken(ctx)}>
+            <input type="hidden" name={FORMER_MEMBER_FIELD} value={former} />
             <memberForm.Fields
               values={entered ?? memberForm.write({ role, credit_limit: current })}
               only={hasFixedRole ? ['credit_limit'] : ['role', 'credit_limit']}

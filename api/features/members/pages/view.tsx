@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { listInvitations } from '../../../../shared/domain/members/invitations.ts';
 import { type ListedMember, listMembers } from '../../../../shared/domain/members/members.ts';
 import { listMemberLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import type { ListPage } from '../../../../shared/lib/pagination.ts';
 import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
 import { ASSIGNABLE_ROLES } from '../../../../shared/spec/roles.ts';
 import type { Invitation } from '../../../../shared/tables/Invitation.ts';
@@ -20,6 +21,8 @@ import { InviteRequest } from '../schemas.ts';
 import { ROLES, t } from './texts.ts';
 
 export const MEMBERS_PATH = '/account/members/';
+/** Parameter with the page of the invitations: `page` is that of the members. */
+const INVITATIONS_PAGE = 'invitations_page';
 
 const OUTCOMES = {
   invited: [t.invited, t.invitedSentence],
@@ -46,7 +49,7 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
   const mayManage = mayDo(ctx, 'manageMembers');
   const [page, invitations, limits] = await Promise.all([
     listMembers(accountId, parsePage(ctx)),
-    mayManage ? listInvitations(accountId, 1) : null,
+    mayManage ? listInvitations(accountId, parsePage(ctx, INVITATIONS_PAGE)) : null,
     listMemberLimits(accountId),
   ]);
   const shown = { mayManage, own: member?.number, limits };
@@ -64,7 +67,7 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
       <PageLinks list={page} path={MEMBERS_PATH} />
       {invitations === null ? null : (
         <>
-          {invitations.items.length === 0 ? null : <InvitationsSection invitations={invitations.items} />}
+          {invitations.totalItems === 0 ? null : <InvitationsSection invitations={invitations} />}
           <section class="card" aria-labelledby="invite">
             <h2 id="invite">{t.invite()}</h2>
             <Form action={MEMBERS_PATH} token={csrfToken}>
@@ -148,12 +151,12 @@ function MembersSection({ id, title, members, mayManage, own, limits }: MembersS
   );
 }
 
-function InvitationsSection({ invitations }: { invitations: readonly Invitation[] }): VNode {
+function InvitationsSection({ invitations }: { invitations: ListPage<Invitation> }): VNode {
   return (
     <section class="card" aria-labelledby="invitations">
       <h2 id="invitations">{t.invitations()}</h2>
       <ul class="rows">
-        {invitations.map(({ uuid, email, role, expires_at: expiresAt }) => (
+        {invitations.items.map(({ uuid, email, role, expires_at: expiresAt }) => (
           <li>
             <div class="what">
               <h3>
@@ -173,6 +176,7 @@ function InvitationsSection({ invitations }: { invitations: readonly Invitation[
           </li>
         ))}
       </ul>
+      <PageLinks list={invitations} path={MEMBERS_PATH} fragment="invitations" parameter={INVITATIONS_PAGE} />
     </section>
   );
 }

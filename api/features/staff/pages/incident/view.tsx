@@ -96,7 +96,7 @@ function UpstreamTable({ upstreams }: { upstreams: UpstreamState[] }): VNode {
       class="report"
       label="Models and upstreams"
       columns={['Upstream', 'State', 'Failed', 'Since (UTC)', 'Last error', 'Runbook']}
-      empty="No upstream has been checked yet. Workers check them twice a minute."
+      empty="No upstream has been checked yet."
       rows={upstreams.map((state) => [
         <>
           {state.upstream === '' ? 'Not submitted' : state.upstream}

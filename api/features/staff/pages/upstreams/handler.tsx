@@ -34,9 +34,7 @@ async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status =
   const [routes, shown] = await Promise.all([listUpstreamRoutes(), readShownRequest(ctx)]);
   const children = (
     <>
-      <p class="quiet">
-        The upstreams of each model, as this process is configured. Workers check them twice a minute.
-      </p>
+      <p class="quiet">The upstreams of each model, as this process is configured.</p>
       <Section id="routes" title="Choices of the models">
         <RouteTable routes={routes} />
       </Section>

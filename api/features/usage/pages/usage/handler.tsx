@@ -4,7 +4,9 @@ import { getUsageByDay } from '../../../../../shared/domain/usage/usageByDay.ts'
 import { listMemberUsage } from '../../../../../shared/domain/usage/usageByMember.ts';
 import { getKeyUsageOverview } from '../../../../../shared/domain/usage/usageByKey.ts';
 import type { Context } from '../../../../context.ts';
+import { parsePage } from '../../../../pipeline/lists.ts';
 import { sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import { PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { findShownAccount, ModeNote, TEST_QUERY } from '../../../../web/components/testData.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { t as pages } from '../../../texts.ts';
@@ -27,7 +29,7 @@ export async function showUsagePage(ctx: Context): Promise<void> {
     getUsageSummary(accountId),
     getUsageByDay(accountId, period),
     getKeyUsageOverview(accountId),
-    listMemberUsage(accountId, 1),
+    listMemberUsage(accountId, parsePage(ctx)),
   ]);
   const live = (
     <div class="columns">
@@ -82,6 +84,7 @@ export async function showUsagePage(ctx: Context): Promise<void> {
         <section class="card" aria-labelledby="by-member">
           <h2 id="by-member">{t.byMember()}</h2>
           <UsageTable title={t.member()} rows={byMember.items.map(({ email, ...sum }) => ({ label: email, ...sum }))} />
+          <PageLinks list={byMember} path={USAGE_PATH} query={`days=${period}`} fragment="by-member" />
         </section>
       )}
     </>
