@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm, type HttpPage } from '../harness/httpBrowser.ts';
-import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
+import { accept, addMember, findListed, handOver, invite, withKey } from '../harness/members.ts';
+import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('the pages about members', () => {
@@ -139,6 +140,24 @@ describe('the pages about members', () => {
     expect(status).to.equal(303);
     const { body } = await member.requestWithSession('GET', '/authentication/accounts/');
     expect(body.accounts.map((account: any) => account.is_current)).to.deep.equal([true, false]);
+  });
+
+  it('name several accounts of one owner by plan, balance and date of creation', async () => {
+    const owner = await service.createCustomer('pro');
+    const heir = await service.createCustomer(null);
+    await service.sql(`UPDATE accounts SET created_at = '2026-03-05' WHERE email = $1`, [heir.email]);
+    await service.sql(`UPDATE accounts SET created_at = '2025-11-22' WHERE email = $1`, [owner.email]);
+    expect((await open(heir, '/account/delete/')).text).to.include(`<strong>${heir.email}</strong>`);
+    await handOver(owner, heir);
+    const [own, received] = [
+      `${heir.email} (no plan, 0 credits, created 5 Mar 2026)`,
+      `${heir.email} (Pro, 1,100 credits, created 22 Nov 2025)`,
+    ];
+    const { text } = await open(heir, '/account/');
+    expect(text).to.include(`>${own}</option>`).and.include(`>${received}</option>`);
+    expect((await open(heir, '/account/delete/')).text).to.include(`<strong>${received}</strong>`);
+    const consent = await open(heir, (await registerClient(service.baseUrl)).authorizePath(createPkce().challenge));
+    expect(consent.text).to.include(`<strong>${received}</strong>`);
   });
 
   it('that were opened before the person switched to another account change nothing there', async () => {

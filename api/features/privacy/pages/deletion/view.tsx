@@ -11,6 +11,7 @@ import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
+import { nameCurrentAccount } from '../../../../web/components/accountSwitch.tsx';
 import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
@@ -26,15 +27,20 @@ import { t } from './texts.ts';
 
 /** Renders the page of the deletion in its current state. */
 export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const name = await nameCurrentAccount(ctx);
   if (await isDeletionRequested(accountId))
-    return sendRequestedPage(ctx, await findRequestedDeletion(accountId), flash, status);
-  const [summary, isRecent] = await Promise.all([summarizeDeletion(accountId), isSignInRecent(requireCaller(ctx))]);
+    return sendRequestedPage(ctx, name, await findRequestedDeletion(accountId), flash, status);
+  const [summary, isRecent] = await Promise.all([summarizeDeletion(accountId), isSignInRecent(caller)]);
   const children = (
     <>
       <Consequences {...summary} />
       <section class="card" aria-labelledby="confirm">
         <h2 id="confirm">{t.deleteThis()}</h2>
+        <p>
+          <strong>{name}</strong>
+        </p>
         {isRecent ? (
           <DeletionForm email={summary.email} csrfToken={createCsrfToken(ctx)} />
         ) : (
@@ -98,6 +104,7 @@ function DeletionForm({ email, csrfToken }: { email: string; csrfToken: string }
 /** Sends the page of an account that is being deleted. It has no navigation, as all other pages are closed. */
 function sendRequestedPage(
   ctx: Context,
+  name: string,
   deletion: RequestedDeletion | null,
   { problem }: PageProblem,
   status: number,
@@ -112,6 +119,9 @@ function sendRequestedPage(
       {isNew ? <Notice kind="good">{t.requestedSentence()}</Notice> : null}
       <div class="card">
         <h1>{heading}</h1>
+        <p>
+          <strong>{name}</strong>
+        </p>
         {canUndo ? (
           <>
             <p>
