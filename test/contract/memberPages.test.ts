@@ -160,6 +160,47 @@ describe('the pages about members', () => {
     expect(consent.text).to.include(`<strong>${received}</strong>`);
   });
 
+  it('of an account that is being deleted say so to members, who can switch and sign out', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'viewer');
+    expect((await open(member, '/account/delete/')).headers.get('location')).to.equal('/account/');
+    expect((await submit(owner, '/account/delete/', { email: owner.email })).status).to.equal(303);
+    const visitor = createBrowserFor(member);
+    await visitor.submitForm(`${service.baseUrl}/sign-in`, { email: member.email });
+    const switchTo = async (page: string, { email }: TestCustomer) => {
+      const { text } = await visitor.request(service.baseUrl + page);
+      const [, uuid = ''] = new RegExp(`value="([\\w-]{36})"[^>]*>${email}`).exec(text) ?? [];
+      const { fields } = findForm(text, '/account/switch/');
+      await visitor.submitForm(`${service.baseUrl}/account/switch/`, { ...fields, switch_to: uuid });
+      return visitor.request(`${service.baseUrl}/account/`);
+    };
+    const entered = await switchTo('/account/', owner);
+    expect([entered.status, entered.headers.get('location')]).to.deep.equal([303, '/account/delete/']);
+    const { status, text } = await visitor.request(`${service.baseUrl}/account/delete/`);
+    expect([status, text.includes('The owner requested the deletion on')]).to.deep.equal([200, true]);
+    expect(text)
+      .to.include(`<strong>${owner.email}</strong>`)
+      .and.not.match(/delete\/undo|account\/export/);
+    expect((await switchTo('/account/delete/', member)).status).to.equal(200);
+  });
+
+  it('let a person whose only account is being deleted by its owner sign out', async () => {
+    const owner = await service.createCustomer(null);
+    const heir = await addMember(owner, 'viewer');
+    const { uuid } = await findListed(owner, heir);
+    await submit(owner, `/account/members/${uuid}/hand-over/`);
+    const visitor = createBrowserFor(heir);
+    const form = findForm((await visitor.request(`${service.baseUrl}/account/delete/`)).text, '/account/delete/');
+    await visitor.submitForm(`${service.baseUrl}/account/delete/`, { ...form.fields, email: heir.email });
+    const former = createBrowserFor(owner);
+    await former.submitForm(`${service.baseUrl}/sign-in`, { email: owner.email });
+    const { text } = await former.request(`${service.baseUrl}/account/delete/`);
+    expect(text).to.include('The owner requested the deletion on').and.not.include('action="/account/switch/"');
+    const { fields } = findForm(text, '/account/sign-out/');
+    const { headers } = await former.submitForm(`${service.baseUrl}/account/sign-out/`, fields);
+    expect(headers.get('location')).to.equal('/sign-in?done=signed-out');
+  });
+
   it('that were opened before the person switched to another account change nothing there', async () => {
     const owner = await service.createCustomer(null);
     const admin = await addMember(owner, 'admin');
