@@ -63,7 +63,7 @@ function getRateClass(ctx: Context, { rateLimit }: Route): RateClass {
 
 /**
  * Checks that a form comes from one of the service's own pages, and that the session may use the page. While the account
- * is being deleted, its owner gets the page that can undo it instead of all others. A session whose sign-in is too long ago
+ * is being deleted, its members get the page about that, on which the owner can undo it, instead of all others. A session whose sign-in is too long ago
  * for the request leads to the sign-in page.
  * @returns false if the response is a redirect or an error page already.
  */
@@ -87,7 +87,7 @@ async function authorize(ctx: Context, route: Route, account: Account | null): P
   return true;
 }
 
-/** Sends visitors to sign in, and the owner of an account that is being deleted to the page that can undo it. */
+/** Sends visitors to sign in, and members of an account that is being deleted to the page about that. */
 function admitSession(ctx: Context, { body, duringDeletion }: Route, account: Account | null): boolean {
   if (account === null) {
     if (body !== 'form' && !isSafeMethod(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');

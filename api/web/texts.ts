@@ -21,6 +21,15 @@ export const t = defineTexts({
     ja: '使用するアカウント',
     'zh-CN': '当前使用的账户',
   },
+  namedAccount: {
+    en: '{email} ({plan, select, none {no plan} other {{plan}}}, {credits, plural, one {# credit} other {# credits}}, created {date})',
+    de: '{email} ({plan, select, none {kein Tarif} other {{plan}}}, {credits, plural, one {# Credit} other {# Credits}}, erstellt am {date})',
+    fr: '{email} ({plan, select, none {sans forfait} other {{plan}}}, {credits, plural, one {# crédit} other {# crédits}}, créé le {date})',
+    es: '{email} ({plan, select, none {sin plan} other {{plan}}}, {credits, plural, one {# crédito} other {# créditos}}, creada el {date})',
+    ja: '{email}（{plan, select, none {プランなし} other {{plan}}}、{credits, plural, other {#}}クレジット、{date}作成）',
+    'zh-CN':
+      '{email}（{plan, select, none {无套餐} other {{plan}}}，{credits, plural, other {#}} 积分，创建于 {date}）',
+  },
   switchTo: { en: 'Switch', de: 'Wechseln', fr: 'Changer', es: 'Cambiar', ja: '切り替え', 'zh-CN': '切换' },
   signIn: {
     en: 'Sign in',

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm, type HttpPage } from '../harness/httpBrowser.ts';
-import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
+import { accept, addMember, findListed, handOver, invite, withKey } from '../harness/members.ts';
+import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('the pages about members', () => {
@@ -139,6 +140,65 @@ describe('the pages about members', () => {
     expect(status).to.equal(303);
     const { body } = await member.requestWithSession('GET', '/authentication/accounts/');
     expect(body.accounts.map((account: any) => account.is_current)).to.deep.equal([true, false]);
+  });
+
+  it('name several accounts of one owner by plan, balance and date of creation', async () => {
+    const owner = await service.createCustomer('pro');
+    const heir = await service.createCustomer(null);
+    await service.sql(`UPDATE accounts SET created_at = '2026-03-05' WHERE email = $1`, [heir.email]);
+    await service.sql(`UPDATE accounts SET created_at = '2025-11-22' WHERE email = $1`, [owner.email]);
+    expect((await open(heir, '/account/delete/')).text).to.include(`<strong>${heir.email}</strong>`);
+    await handOver(owner, heir);
+    const [own, received] = [
+      `${heir.email} (no plan, 0 credits, created 5 Mar 2026)`,
+      `${heir.email} (Pro, 1,100 credits, created 22 Nov 2025)`,
+    ];
+    const { text } = await open(heir, '/account/');
+    expect(text).to.include(`>${own}</option>`).and.include(`>${received}</option>`);
+    expect((await open(heir, '/account/delete/')).text).to.include(`<strong>${received}</strong>`);
+    const consent = await open(heir, (await registerClient(service.baseUrl)).authorizePath(createPkce().challenge));
+    expect(consent.text).to.include(`<strong>${received}</strong>`);
+  });
+
+  it('of an account that is being deleted say so to members, who can switch and sign out', async () => {
+    const owner = await service.createCustomer(null);
+    const member = await addMember(owner, 'viewer');
+    expect((await open(member, '/account/delete/')).headers.get('location')).to.equal('/account/');
+    expect((await submit(owner, '/account/delete/', { email: owner.email })).status).to.equal(303);
+    const visitor = createBrowserFor(member);
+    await visitor.submitForm(`${service.baseUrl}/sign-in`, { email: member.email });
+    const switchTo = async (page: string, { email }: TestCustomer) => {
+      const { text } = await visitor.request(service.baseUrl + page);
+      const [, uuid = ''] = new RegExp(`value="([\\w-]{36})"[^>]*>${email}`).exec(text) ?? [];
+      const { fields } = findForm(text, '/account/switch/');
+      await visitor.submitForm(`${service.baseUrl}/account/switch/`, { ...fields, switch_to: uuid });
+      return visitor.request(`${service.baseUrl}/account/`);
+    };
+    const entered = await switchTo('/account/', owner);
+    expect([entered.status, entered.headers.get('location')]).to.deep.equal([303, '/account/delete/']);
+    const { status, text } = await visitor.request(`${service.baseUrl}/account/delete/`);
+    expect([status, text.includes('The owner requested the deletion on')]).to.deep.equal([200, true]);
+    expect(text)
+      .to.include(`<strong>${owner.email}</strong>`)
+      .and.not.match(/delete\/undo|account\/export/);
+    expect((await switchTo('/account/delete/', member)).status).to.equal(200);
+  });
+
+  it('let a person whose only account is being deleted by its owner sign out', async () => {
+    const owner = await service.createCustomer(null);
+    const heir = await addMember(owner, 'viewer');
+    const { uuid } = await findListed(owner, heir);
+    await submit(owner, `/account/members/${uuid}/hand-over/`);
+    const visitor = createBrowserFor(heir);
+    const form = findForm((await visitor.request(`${service.baseUrl}/account/delete/`)).text, '/account/delete/');
+    await visitor.submitForm(`${service.baseUrl}/account/delete/`, { ...form.fields, email: heir.email });
+    const former = createBrowserFor(owner);
+    await former.submitForm(`${service.baseUrl}/sign-in`, { email: owner.email });
+    const { text } = await former.request(`${service.baseUrl}/account/delete/`);
+    expect(text).to.include('The owner requested the deletion on').and.not.include('action="/account/switch/"');
+    const { fields } = findForm(text, '/account/sign-out/');
+    const { headers } = await former.submitForm(`${service.baseUrl}/account/sign-out/`, fields);
+    expect(headers.get('location')).to.equal('/sign-in?done=signed-out');
   });
 
   it('that were opened before the person switched to another account change nothing there', async () => {

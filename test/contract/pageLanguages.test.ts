@@ -217,8 +217,9 @@ describe('pages in all languages', () => {
     const customer = await service.createCustomer();
     const { uuid } = await readAccount(customer);
     const time = new Date(Date.now() + 60_000).toISOString();
-    const unsubscribe = new URL(buildUnsubscribeUrl({ accountUuid: uuid, kind: 'credits_low' })).pathname;
-    const identity = { uuid, provider: 'google', issuer: '', subject: '', email: customer.email, staff_since: null };
+    const { email } = customer;
+    const unsubscribe = new URL(buildUnsubscribeUrl({ accountUuid: uuid, email, kind: 'credits_low' })).pathname;
+    const identity = { uuid, provider: 'google', issuer: '', subject: '', email, staff_since: null };
     const times = { created_at: time, signed_in_at: time, undo_until: time };
     const { pathname } = new URL(buildIdentityUndoUrl({ person_uuid: uuid, ...identity, ...times }));
     await expectOpenTranslated([unsubscribe, pathname, '/sign-in', '/', '/pricing/', '/mcp']);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ALL_ROUTES, isChange } from '../harness/routes.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { addMember, findListed } from '../harness/members.ts';
+import { addMember, findListed, handOver } from '../harness/members.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
@@ -298,6 +298,17 @@ describe('the audit log', () => {
       );
       const { text } = await console.visit(`/admin/audit/?account=${uuid}`);
       expect(listActions(text)).to.deep.equal(['account.reinstate', 'account.suspend']);
+    });
+
+    it('shows none of several accounts with an address, and names them', async () => {
+      const owner = await service.createCustomer(null);
+      const uuid = await findAccountUuid(service, customer);
+      const handedOver = await findAccountUuid(service, owner);
+      await handOver(owner, customer);
+      const { status, text } = await console.visit(`/admin/audit/?account=${customer.email}`);
+      expect([status, text.includes('2 accounts have this address')]).to.deep.equal([400, true]);
+      expect(text).to.include(uuid).and.include(handedOver);
+      expect((await console.visit(`/admin/audit/?account=${handedOver}`)).status).to.equal(200);
     });
 
     it('rejects unknown accounts and invalid cursors with a message', async () => {

@@ -187,7 +187,8 @@ describe('account pages, in a real browser', () => {
 
         const rows = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
         const visitor = await open(undefined, options);
-        await visit(visitor, buildUnsubscribeUrl({ accountUuid: rows[0].uuid, kind: 'credits_low' }));
+        const { email } = customer;
+        await visit(visitor, buildUnsubscribeUrl({ accountUuid: rows[0].uuid, email, kind: 'credits_low' }));
         await pressEnterOn(visitor, button(visitor, 'Unsubscribe'));
         await visitor.getByRole('heading', { name: 'Unsubscribed' }).waitFor();
         await expectFits(visitor);

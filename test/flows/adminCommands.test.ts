@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { runAdmin, runAdminInProcess } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { handOver } from '../harness/members.ts';
 import { readAudit } from '../harness/staffConsole.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -118,6 +119,25 @@ describe('npm run admin', () => {
       expect([status, out]).to.deep.equal([1, '']);
       expect(err).to.match(/^No account matches unknown@example\.com\. .*\.\n$/);
     });
+  });
+
+  it('acts on none of several accounts with an address, and names them', async () => {
+    const [heir, owner] = [await service.createCustomer(null), await service.createCustomer(null)];
+    await handOver(owner, heir);
+    const rows = await service.sql('SELECT uuid FROM accounts WHERE email = $1 ORDER BY id', [heir.email]);
+    const [first, second] = rows.map(({ uuid }) => uuid);
+    const err = `2 accounts have this address. Use one of their UUIDs: ${first}, ${second}.\n`;
+    const reason = ['--reason', 'a request of the owner'];
+    for (const call of [
+      ['find-account', heir.email],
+      ['export-account', heir.email, ...reason],
+      ['suspend-account', heir.email, ...reason, '--apply'],
+      ['grant-credits', heir.email, '10', '--request', 'T-3', '--apply'],
+    ])
+      expect(await admin(...call), call[0]).to.deep.equal({ status: 1, out: '', err });
+    expect((await admin('find-account', second)).out)
+      .to.include(second)
+      .and.not.include(first);
   });
 
   describe('grant-credits', () => {

@@ -5,6 +5,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { queueAllKinds, queueEmail } from '../harness/emails.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
+import { handOver } from '../harness/members.ts';
 import type { TestService } from '../harness/testService.ts';
 import { sendEmails } from '../harness/tasks.ts';
 
@@ -96,6 +97,25 @@ describe('preferences for e-mail messages', () => {
       [customer.email, other.email],
     ]);
     expect(rows.map(({ email_settings: settings }) => settings)).to.deep.equal([{}, {}]);
+  });
+
+  it('a hand-over invalidates the tokens of the former owner only', async () => {
+    const heir = await service.createCustomer(null);
+    const settings = async () =>
+      (await heir.requestWithSession('GET', '/api/notifications/settings/')).body.email.payout_sent;
+    await queueEmail(service, customer, 'payout_sent');
+    await sendEmails();
+    const url = unsubscribeUrl();
+    await handOver(customer, heir);
+    expect((await fetch(url)).status).to.equal(404);
+    expect([(await fetch(url, { method: 'POST' })).status, await settings()]).to.deep.equal([404, true]);
+    // Both accounts of the new owner receive one.
+    await queueEmail(service, heir, 'payout_sent');
+    await sendEmails();
+    const [accountUuid = ''] = /[0-9a-f-]{36}/.exec(url) ?? [];
+    const own = mail.listReceived(heir).map(({ headers }) => headers.get('list-unsubscribe')?.slice(1, -1));
+    const link = own.find((address) => address?.includes(accountUuid)) ?? '';
+    expect([(await fetch(link, { method: 'POST' })).status, await settings()]).to.deep.equal([200, false]);
   });
 
   it('messages about security have no address to unsubscribe', async () => {

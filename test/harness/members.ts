@@ -29,6 +29,14 @@ export async function addMember(
   return new TestCustomer(baseUrl, person.email, person.cookie, '');
 }
 
+/** Makes a person, who joins it first, the owner of the account of another. Its session acts on that account then. */
+export async function handOver(owner: TestCustomer, heir: TestCustomer): Promise<void> {
+  const accepted = await accept(heir, await invite(owner, heir, 'admin'));
+  const { uuid } = await findListed(owner, heir);
+  const { status } = await owner.requestWithSession('POST', `/api/members/${uuid}/hand-over/`);
+  if (accepted !== 303 || status !== 204) throw new Error(`Not handed over: ${accepted}, ${status}`);
+}
+
 /** Gives a member an API key of the account that its session acts on. */
 export async function withKey(member: TestCustomer): Promise<TestCustomer> {
   const created = await member.requestWithSession('POST', '/api/keys/create/', { body: { name: 'of a member' } });

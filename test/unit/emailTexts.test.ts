@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { t } from '../../api/features/signIn/pages/restore/texts.ts';
 import { type AddressedEmail, renderEmail } from '../../shared/domain/emails/renderEmail.ts';
 import { EMAIL_KINDS, type EmailKind, MEMBER_EMAIL_KINDS, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
 import { LANGUAGES } from '../../shared/spec/languages.ts';
@@ -88,6 +89,20 @@ describe('the texts of e-mail messages', () => {
     expect(body('identity_removed')).to.include('undo the removal until 21 Mar 2027, 15:09 UTC.');
     expect(body('application_connected')).to.include('“An assistant” (assistant.example) was given access');
     expect(render('key_created').subject).to.equal('New API key for your Pixels & Co account');
+  });
+
+  it('the message about a removed sign-in method and its page name all that the undo removes', () => {
+    const removed = {
+      en: ['sign-in methods', 'members', 'invitations', 'API keys', 'applications', 'webhook endpoints'],
+      de: ['Anmeldemethoden', 'Mitglieder', 'Einladungen', 'API-Schlüssel', 'Anwendungen', 'Webhook-Endpunkte'],
+      fr: ['méthodes de connexion', 'membres', 'invitations', 'clés API', 'applications', 'endpoints de webhook'],
+      es: ['métodos de inicio', 'miembros', 'invitaciones', 'claves de API', 'aplicaciones', 'endpoints de webhook'],
+      ja: ['ログイン方法', 'メンバー', '招待', 'APIキー', 'アプリケーション', 'Webhookエンドポイント'],
+      'zh-CN': ['登录方式', '成员', '邀请', 'API 密钥', '应用', 'Webhook 端点'],
+    };
+    for (const language of LANGUAGES)
+      for (const text of [body('identity_removed', language), t.effect.messages[language]])
+        expect(removed[language].filter((name) => text?.includes(name) !== true)).to.deep.equal([]);
   });
 
   it('German messages read as expected', () => {

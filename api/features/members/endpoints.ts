@@ -28,6 +28,7 @@ import {
   EndedAccessResponse,
   InvitationResponse,
   InviteRequest,
+  JoinedAccountResponse,
   JoinedAccountsResponse,
   MemberResponse,
   RemoveMemberRequest,
@@ -208,7 +209,9 @@ export const MEMBERS: Feature = {
           accounts: [{ uuid: EXAMPLE_UUID, email: 'owner@example.org', role: 'developer', is_current: true }],
         },
       },
-      run: async ({ caller }) => ({ accounts: await listJoinedAccounts(caller) }),
+      run: async ({ caller }) => ({
+        accounts: (await listJoinedAccounts(caller)).map((account) => presentAs(JoinedAccountResponse, account)),
+      }),
     }),
     defineEndpoint({
       id: 'switchAccount',

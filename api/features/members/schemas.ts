@@ -68,13 +68,11 @@ export const InviteRequest = Type.Object(
   NO_OTHER_FIELDS,
 );
 
-export const JoinedAccountsResponse = Type.Object({
-  accounts: Type.Array(
-    Type.Object({
-      uuid: Uuid,
-      email: Type.String({ description: 'Address of the owner' }),
-      role: Role,
-      is_current: Type.Boolean({ description: 'True for the account that the session acts on' }),
-    }),
-  ),
+export const JoinedAccountResponse = Type.Object({
+  uuid: Uuid,
+  email: Type.String({ description: 'Address of the owner' }),
+  role: Role,
+  is_current: Type.Boolean({ description: 'True for the account that the session acts on' }),
 });
+
+export const JoinedAccountsResponse = Type.Object({ accounts: Type.Array(JoinedAccountResponse) });

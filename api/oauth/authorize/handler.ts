@@ -12,6 +12,7 @@ import { getForm } from '../../pipeline/body.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parseParameters } from '../parameters.ts';
+import { nameCurrentAccount } from '../../web/components/accountSwitch.tsx';
 import { limitForm } from '../../web/components/spendingLimit.tsx';
 import { DELETION_PATH } from '../../features/privacy/pages/deletion/paths.ts';
 import { withRejectedForm } from '../../web/rejectedForm.ts';
@@ -58,11 +59,12 @@ export async function showConsent(ctx: Context): Promise<void> {
 
 async function loadConsentPage(ctx: Context, request: AuthorizationRequest) {
   const { accountId } = requireCaller(ctx);
-  const [account, offered] = await Promise.all([
+  const [name, { balance }, offered] = await Promise.all([
+    nameCurrentAccount(ctx),
     getAccount(accountId),
     getOfferedLimit(accountId, request.client.client_id),
   ]);
-  return { request, account, offered };
+  return { request, account: { name, balance }, offered };
 }
 
 /** Returns whether the user submits the decision that gives a client access. */

@@ -2,7 +2,6 @@ import type { VNode } from 'preact';
 import type { OfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
 import { CLI_CLIENT, type OAuthError } from '../../../shared/spec/oauth.ts';
-import type { Account } from '../../../shared/tables/Account.ts';
 import type { OAuthClient } from '../../../shared/tables/OAuthClient.ts';
 import type { Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
@@ -19,7 +18,7 @@ import { canParseUrl } from '../../../shared/lib/canParseUrl.ts';
 
 interface ConsentPageProps {
   request: AuthorizationRequest;
-  account: Account;
+  account: { name: string; balance: number };
   /** Spending limit that the page preselects. */
   offered: OfferedLimit;
   /** Message about a spending limit that was not accepted. */
@@ -33,7 +32,7 @@ interface ConsentPageProps {
 export function sendConsentPage(ctx: Context, { request, account, offered, problem }: ConsentPageProps): void {
   const { client, redirectUri, resource, scopes } = request;
   const texts = resource === 'api' ? API_SCOPE_TEXTS : SCOPE_TEXTS;
-  const { email, balance } = account;
+  const { name, balance } = account;
   const host = getRedirectHost(redirectUri);
   const here = `/authorize?${ctx.querystring}`;
   const body = (
@@ -41,7 +40,7 @@ export function sendConsentPage(ctx: Context, { request, account, offered, probl
       <h1>{t.connectQuestion({ client: client.name })}</h1>
       {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
       <Publisher client={client} redirectUri={redirectUri} />
-      <p>{t.asks({ brand: getBrand().name, email })}</p>
+      <p>{t.asks({ brand: getBrand().name, account: name })}</p>
       <ul class="plain">
         {scopes.map((scope) => (
           <li key={scope}>

@@ -18,12 +18,12 @@ export const t = defineTexts({
     'zh-CN': '要连接 {client} 吗？',
   },
   asks: {
-    en: 'It asks for access to your {brand} account <strong>{email}</strong> and will be able to:',
-    de: 'Die Anwendung bittet um Zugriff auf Ihr {brand}-Konto <strong>{email}</strong> und kann dann:',
-    fr: 'L’application demande l’accès à votre compte {brand} <strong>{email}</strong> et pourra :',
-    es: 'La aplicación solicita acceso a su cuenta de {brand} <strong>{email}</strong> y podrá:',
-    ja: 'このアプリケーションは{brand}アカウント<strong>{email}</strong>へのアクセスを求めています。許可すると次のことができるようになります。',
-    'zh-CN': '该应用请求访问您的 {brand} 账户 <strong>{email}</strong>，并将能够：',
+    en: 'It asks for access to your {brand} account <strong>{account}</strong> and will be able to:',
+    de: 'Die Anwendung bittet um Zugriff auf Ihr {brand}-Konto <strong>{account}</strong> und kann dann:',
+    fr: 'L’application demande l’accès à votre compte {brand} <strong>{account}</strong> et pourra :',
+    es: 'La aplicación solicita acceso a su cuenta de {brand} <strong>{account}</strong> y podrá:',
+    ja: 'このアプリケーションは{brand}アカウント<strong>{account}</strong>へのアクセスを求めています。許可すると次のことができるようになります。',
+    'zh-CN': '该应用请求访问您的 {brand} 账户 <strong>{account}</strong>，并将能够：',
   },
   left: {
     en: '({credits, number} left)',

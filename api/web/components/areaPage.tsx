@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { requireMember } from '../../../shared/domain/accounts/caller.ts';
-import { type JoinedAccount, listJoinedAccounts } from '../../../shared/domain/members/switchAccount.ts';
+import { listJoinedAccounts } from '../../../shared/domain/members/switchAccount.ts';
 import { getActivePlan } from '../../../shared/domain/credits/entitlement.ts';
 import { hasRight, type MemberRight } from '../../../shared/spec/roles.ts';
 import { hasPermission, type StaffPermission, type StaffRole } from '../../../shared/spec/staff.ts';
@@ -19,9 +19,9 @@ import {
   type StaffEntry,
 } from '../navigation.ts';
 import { t } from '../texts.ts';
+import { AccountSwitch } from './accountSwitch.tsx';
 import type { AreaNavigationProps } from './areaNavigation.tsx';
-import { SelectField } from './fields.tsx';
-import { FIELD_ERROR_ID, Form, Notice } from './form.tsx';
+import { FIELD_ERROR_ID, Notice } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { sendPage } from './layout.tsx';
 
@@ -125,30 +125,6 @@ function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: 
 function Problem({ problem, children }: { problem: ComponentChildren; children: ComponentChildren }): VNode {
   const hasField = renderToString(<>{children}</>).includes(` id="${FIELD_ERROR_ID}"`);
   return <Notice kind="bad">{hasField ? <a href={`#${FIELD_ERROR_ID}`}>{problem}</a> : problem}</Notice>;
-}
-
-/** Choice of the account that the session acts on, for a person who is a member of several. */
-function AccountSwitch({
-  accounts,
-  csrfToken,
-}: {
-  accounts: readonly JoinedAccount[];
-  csrfToken: string;
-}): VNode | null {
-  if (accounts.length < 2) return null;
-  const current = accounts.find(({ is_current: isCurrent }) => isCurrent)?.uuid ?? '';
-  return (
-    <Form action="/account/switch/" token={csrfToken} class="inline">
-      <SelectField
-        id="switch-to"
-        name="switch_to"
-        label={t.switchAccount()}
-        value={current}
-        options={accounts.map(({ uuid, email }) => [uuid, email])}
-      />
-      <button type="submit">{t.switchTo()}</button>
-    </Form>
-  );
 }
 
 /** The balance; with a plan to buy from, for members who may, the link to do so. */

@@ -45,13 +45,13 @@ const PROVIDER_TITLES: Record<string, string> = { google: 'Google', apple: 'Appl
 
 /** Renders a message in the language of its account, as plain text and as HTML with the same content. */
 export function renderEmail(email: AddressedEmail): MailMessage {
-  const { kind, params, account_uuid: accountUuid } = email;
+  const { kind, params, account_uuid: accountUuid, address } = email;
   const language = findLanguage(email.language);
   const texts = EMAIL_TEXTS[language];
   const content = { kind, params } as unknown as EmailContent;
   const message = writeMessage(content, language, email.created_at);
   const unsubscribeUrl =
-    !isMemberEmailKind(kind) && isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, kind }) : null;
+    !isMemberEmailKind(kind) && isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, email: address, kind }) : null;
   const links = [
     ...(isMemberEmailKind(kind) ? [] : [[texts.settings, config.BASE_URL + NOTIFICATIONS_PATH]]),
     ...(unsubscribeUrl === null ? [] : [[texts.unsubscribe, unsubscribeUrl]]),
@@ -66,7 +66,7 @@ export function renderEmail(email: AddressedEmail): MailMessage {
     links,
   };
   return {
-    to: email.address,
+    to: address,
     uuid: email.uuid,
     subject: layout.subject,
     text: renderText(layout),

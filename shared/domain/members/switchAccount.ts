@@ -20,11 +20,15 @@ export interface JoinedAccount {
   email: string;
   role: MemberRole;
   is_current: boolean;
+  plan_slug: string | null;
+  balance: number;
+  created_at: Date;
 }
 
 const LIST_JOINED_ACCOUNTS = prepared(
   'list_joined_accounts',
-  `SELECT a.uuid, a.email, m.role, a.id = :accountId AS is_current
+  `SELECT a.uuid, a.email, m.role, a.id = :accountId AS is_current,
+          a.plan_slug, a.balance, a.created_at
      FROM members own
      JOIN members m ON m.person_id = own.person_id AND m.removed_at IS NULL
      JOIN accounts a ON a.id = m.account_id

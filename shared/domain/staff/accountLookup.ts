@@ -1,3 +1,4 @@
+import { listBriefly } from '../../lib/listBriefly.ts';
 import { isUuid } from '../../lib/uuid.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
@@ -18,15 +19,31 @@ import { findLiveAccount } from '../accounts/testAccounts.ts';
 
 /**
  * Finds the account of an e-mail address, a UUID, or the account number in the logs, which may be that of its test account.
- * @throws ServiceError not_found
+ * @throws ServiceError not_found; as {@link pickSingleAccount}.
  */
 export async function lookUpAccountForStaff(query: string): Promise<Account> {
-  const name = query.trim();
-  const found = /^\d{1,15}$/.test(name)
-    ? await Account.query().findById(Number(name))
-    : await Account.query().findOne(isUuid(name) ? { uuid: name.toLowerCase() } : { email: name.toLowerCase() });
+  const name = query.trim().toLowerCase();
+  const matches = /^\d{1,15}$/.test(name)
+    ? await Account.query().findByIds([Number(name)])
+    : await Account.query()
+        .where(isUuid(name) ? { uuid: name } : { email: name })
+        .orderBy('id');
+  const found = pickSingleAccount(matches);
   if (found !== undefined) return findLiveAccount(found);
   throw new ServiceError('not_found', `No account matches ${name}. Use its e-mail address, UUID or number.`);
+}
+
+/**
+ * Returns the account that staff named by the address of its owner; undefined if there is none.
+ * @throws ServiceError validation_error if the owner has several accounts, with their UUIDs.
+ */
+export function pickSingleAccount(matches: readonly Account[]): Account | undefined {
+  if (matches.length < 2) return matches[0];
+  const uuids = listBriefly(matches.map(({ uuid }) => uuid));
+  throw new ServiceError(
+    'validation_error',
+    `${matches.length} accounts have this address. Use one of their UUIDs: ${uuids}.`,
+  );
 }
 
 /**

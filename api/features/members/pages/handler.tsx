@@ -14,7 +14,6 @@ import {
   revokeMemberAccess,
 } from '../../../../shared/domain/members/members.ts';
 import { switchAccount } from '../../../../shared/domain/members/switchAccount.ts';
-import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { isUuid } from '../../../../shared/lib/uuid.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
@@ -24,6 +23,7 @@ import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { getPathParam, parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Confirmation, defineAccountAction } from '../../../web/components/accountAction.tsx';
+import { nameCurrentAccount } from '../../../web/components/accountSwitch.tsx';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { InviteRequest, UpdateMemberRequest } from '../schemas.ts';
@@ -142,8 +142,8 @@ export const handOver = defineAccountAction({
 
 export const leave = defineAccountAction({
   withErrors: withListErrors,
-  describe: async (_ctx, caller): Promise<Confirmation> => ({
-    question: t.leaveQuestion({ account: (await getAccount(caller.accountId)).email }),
+  describe: async (ctx): Promise<Confirmation> => ({
+    question: t.leaveQuestion({ account: await nameCurrentAccount(ctx) }),
     consequences: <p>{t.leaveEffect()}</p>,
     button: t.leave(),
     returnPath: MEMBERS_PATH,

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { searchAccounts } from '../../../../shared/domain/staff/accountLookup.ts';
+import { pickSingleAccount, searchAccounts } from '../../../../shared/domain/staff/accountLookup.ts';
 import { listAuditEntries } from '../../../../shared/domain/audit/auditLog.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
@@ -67,11 +67,12 @@ function readFilters(ctx: Context): Filters {
   return { account: read('account'), actor: read('actor') };
 }
 
-/** @throws ServiceError not_found unless exactly one account matches. */
+/** @throws ServiceError not_found; validation_error if several accounts have the address. */
 async function findAccountId(query: string): Promise<number | undefined> {
   if (query === '') return undefined;
   const found = await searchAccounts(query);
-  const exact = found.find(({ email }) => email === query.toLowerCase()) ?? (found.length === 1 ? found[0] : undefined);
+  const owned = pickSingleAccount(found.filter(({ email }) => email === query.toLowerCase()));
+  const exact = owned ?? (found.length === 1 ? found[0] : undefined);
   if (exact !== undefined) return exact.id;
   throw new ServiceError('not_found', `No single account matches ${query.slice(0, 200)}. Enter its whole address.`);
 }

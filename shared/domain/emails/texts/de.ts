@@ -157,7 +157,7 @@ export const DE: EmailTexts = {
       paragraphs: [
         `${formats.provider(provider)} (${email}) wurde als Anmeldemethode Ihres Kontos entfernt.`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU} Andernfalls machen Sie die Entfernung bis zum ${formats.dateTime(until)} UTC rückgängig. Dann wird die Anmeldemethode wiederhergestellt, alle Sitzungen enden, und die Anmeldemethoden, API-Schlüssel und Anwendungen, die seit der Anmeldung hinzugekommen sind, die sie entfernt hat, werden entfernt.`,
+        `${NOT_YOU} Andernfalls machen Sie die Entfernung bis zum ${formats.dateTime(until)} UTC rückgängig. Dann wird die Anmeldemethode wiederhergestellt, alle Sitzungen enden, die Anmeldemethoden, Mitglieder, Einladungen, API-Schlüssel und Anwendungen, die seit der Anmeldung hinzugekommen sind, mit der sie entfernt wurde, werden entfernt, und die seitdem hinzugefügten oder geänderten Webhook-Endpunkte werden deaktiviert.`,
       ],
       action: 'Entfernung rückgängig machen',
     }),

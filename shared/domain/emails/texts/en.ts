@@ -155,7 +155,7 @@ export const EN: EmailTexts = {
       paragraphs: [
         `${formats.provider(provider)} (${email}) was removed as a sign-in method of your account.`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU} Otherwise undo the removal until ${formats.dateTime(until)} UTC. This restores the sign-in method, ends all sessions, and removes the sign-in methods, API keys and applications that were added since the sign-in that removed it.`,
+        `${NOT_YOU} Otherwise undo the removal until ${formats.dateTime(until)} UTC. This restores the sign-in method, ends all sessions, removes the sign-in methods, members, invitations, API keys and applications that were added since the sign-in that removed it, and disables the webhook endpoints that were added or changed since then.`,
       ],
       action: 'Undo the removal',
     }),

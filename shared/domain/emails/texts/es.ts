@@ -156,7 +156,7 @@ export const ES: EmailTexts = {
       paragraphs: [
         `${formats.provider(provider)} (${email}) se ha eliminado como método de inicio de sesión de su cuenta.`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU} De lo contrario, deshaga la eliminación antes del ${formats.dateTime(until)} UTC. Así se restablece el método de inicio de sesión, se cierran todas las sesiones y se eliminan los métodos de inicio de sesión, las claves de API y las aplicaciones añadidos desde el inicio de sesión que lo eliminó.`,
+        `${NOT_YOU} De lo contrario, deshaga la eliminación antes del ${formats.dateTime(until)} UTC. Así se restablece el método de inicio de sesión, se cierran todas las sesiones, se eliminan los métodos de inicio de sesión, los miembros, las invitaciones, las claves de API y las aplicaciones añadidos desde el inicio de sesión que lo eliminó, y se desactivan los endpoints de webhook añadidos o modificados desde entonces.`,
       ],
       action: 'Deshacer la eliminación',
     }),

@@ -157,7 +157,7 @@ export const FR: EmailTexts = {
       paragraphs: [
         `${formats.provider(provider)} (${email}) a été supprimé des méthodes de connexion de votre compte.`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU} Sinon, annulez la suppression avant le ${formats.dateTime(until)} UTC. La méthode de connexion est alors rétablie, toutes les sessions prennent fin, et les méthodes de connexion, clés API et applications ajoutées depuis la connexion qui l’a supprimée sont retirées.`,
+        `${NOT_YOU} Sinon, annulez la suppression avant le ${formats.dateTime(until)} UTC. La méthode de connexion est alors rétablie, toutes les sessions prennent fin, les méthodes de connexion, membres, invitations, clés API et applications ajoutés depuis la connexion qui l’a supprimée sont retirés, et les endpoints de webhook ajoutés ou modifiés depuis lors sont désactivés.`,
       ],
       action: 'Annuler la suppression',
     }),

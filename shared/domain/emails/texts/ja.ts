@@ -152,7 +152,7 @@ export const JA: EmailTexts = {
       paragraphs: [
         `${formats.provider(provider)}（${email}）がアカウントのログイン方法から削除されました。`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU}お心当たりがない場合は、${formats.dateTime(until)} UTCまでに削除を取り消してください。ログイン方法が復元され、すべてのセッションが終了し、削除を行ったログイン以降に追加されたログイン方法、APIキー、アプリケーションが削除されます。`,
+        `${NOT_YOU}お心当たりがない場合は、${formats.dateTime(until)} UTCまでに削除を取り消してください。ログイン方法が復元され、すべてのセッションが終了し、削除を行ったログイン以降に追加されたログイン方法、メンバー、招待、APIキー、アプリケーションが削除され、追加または変更されたWebhookエンドポイントが無効になります。`,
       ],
       action: '削除を取り消す',
     }),

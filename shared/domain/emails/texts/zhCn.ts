@@ -147,7 +147,7 @@ export const ZH_CN: EmailTexts = {
       paragraphs: [
         `${formats.provider(provider)}（${email}）已不再是您账户的登录方式。`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU}否则请在 ${formats.dateTime(until)} UTC 之前撤销移除。届时该登录方式将恢复，所有会话都会结束，并且自执行移除的那次登录以来添加的登录方式、API 密钥和应用都会被移除。`,
+        `${NOT_YOU}否则请在 ${formats.dateTime(until)} UTC 之前撤销移除。届时该登录方式将恢复，所有会话都会结束，自执行移除的那次登录以来添加的登录方式、成员、邀请、API 密钥和应用都会被移除，添加或更改的 Webhook 端点会被停用。`,
       ],
       action: '撤销移除',
     }),

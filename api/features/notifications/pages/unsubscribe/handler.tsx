@@ -1,7 +1,7 @@
 import { NOTIFICATIONS_PATH } from '../../../../../shared/domain/emails/settings.ts';
 import {
   type EmailSubscription,
-  parseUnsubscribeToken,
+  readUnsubscribeToken,
   unsubscribe,
 } from '../../../../../shared/domain/emails/unsubscribe.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
@@ -14,8 +14,8 @@ import { t } from './texts.ts';
  * Asks for confirmation before messages of one kind are switched off. Opening the address changes nothing, as programs
  * that check the links of messages open it, too.
  */
-export function confirmUnsubscribe(ctx: Context): void {
-  const { kind } = parseToken(ctx);
+export async function confirmUnsubscribe(ctx: Context): Promise<void> {
+  const { kind } = await readToken(ctx);
   const title = t.unsubscribe();
   const body = (
     <div class="card">
@@ -39,7 +39,7 @@ export function confirmUnsubscribe(ctx: Context): void {
  * 8058); the signed token in the address authorizes it.
  */
 export async function submitUnsubscribe(ctx: Context): Promise<void> {
-  const subscription = parseToken(ctx);
+  const subscription = await readToken(ctx);
   await unsubscribe(subscription);
   const title = t.unsubscribed();
   const body = (
@@ -55,9 +55,9 @@ export async function submitUnsubscribe(ctx: Context): Promise<void> {
 }
 
 /** @throws ServiceError not_found */
-function parseToken(ctx: Context): EmailSubscription {
+async function readToken(ctx: Context): Promise<EmailSubscription> {
   const { token } = (ctx as unknown as { params: { token: string } }).params;
-  const subscription = parseUnsubscribeToken(token);
+  const subscription = await readUnsubscribeToken(token);
   if (subscription !== null) return subscription;
   throw new ServiceError(
     'not_found',

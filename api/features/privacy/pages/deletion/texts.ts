@@ -156,6 +156,15 @@ export const t = defineTexts({
     'zh-CN':
       '您于 {date} 申请了删除。您的数据将在 <strong><time></time></strong> (UTC) 之后清除。在此之前无法创建或购买任何内容。',
   },
+  erasedByOwner: {
+    en: 'The owner requested the deletion on {date}. The data of the account is erased after <strong><time></time> UTC</strong>, and your access ends. Until then nothing can be created or bought, and the owner can undo the deletion.',
+    de: 'Der Inhaber hat die Löschung am {date} beantragt. Die Daten des Kontos werden nach dem <strong><time></time> UTC</strong> endgültig gelöscht, und Ihr Zugriff endet. Bis dahin kann nichts erstellt oder gekauft werden, und der Inhaber kann die Löschung rückgängig machen.',
+    fr: 'Le propriétaire a demandé la suppression le {date}. Les données du compte sont effacées après le <strong><time></time> UTC</strong>, et votre accès prend fin. D’ici là, rien ne peut être créé ni acheté, et le propriétaire peut annuler la suppression.',
+    es: 'El propietario solicitó la eliminación el {date}. Los datos de la cuenta se borran después del <strong><time></time> UTC</strong> y su acceso finaliza. Hasta entonces no se puede crear ni comprar nada, y el propietario puede deshacer la eliminación.',
+    ja: 'オーナーが{date}に削除を申請しました。アカウントのデータは<strong><time></time></strong>（UTC）以降に消去され、アクセスできなくなります。それまでは作成や購入はできません。オーナーは削除を取り消すことができます。',
+    'zh-CN':
+      '所有者于 {date} 申请了删除。该账户的数据将在 <strong><time></time></strong> (UTC) 之后清除，您的访问权限也会终止。在此之前无法创建或购买任何内容，所有者可以撤销删除。',
+  },
   undo: {
     en: 'Undo',
     de: 'Rückgängig machen',

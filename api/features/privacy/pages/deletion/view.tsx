@@ -3,15 +3,16 @@ import {
   DELETION_UNDO_DAYS,
   findRequestedDeletion,
   isDeletionRequested,
-  type RequestedDeletion,
 } from '../../../../../shared/domain/privacy/deletion.ts';
 import { type DeletionSummary, summarizeDeletion } from '../../../../../shared/domain/privacy/deletionSummary.ts';
+import { listJoinedAccounts } from '../../../../../shared/domain/members/switchAccount.ts';
 import { isSignInRecent } from '../../../../../shared/domain/signIn/recentSignIn.ts';
 import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import { AccountSwitch, nameCurrentAccount } from '../../../../web/components/accountSwitch.tsx';
+import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
@@ -26,15 +27,22 @@ import { t } from './texts.ts';
 
 /** Renders the page of the deletion in its current state. */
 export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
-  const { accountId } = requireCaller(ctx);
-  if (await isDeletionRequested(accountId))
-    return sendRequestedPage(ctx, await findRequestedDeletion(accountId), flash, status);
-  const [summary, isRecent] = await Promise.all([summarizeDeletion(accountId), isSignInRecent(requireCaller(ctx))]);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  if (await isDeletionRequested(accountId)) return sendRequestedPage(ctx, flash, status);
+  const [summary, isRecent, name] = await Promise.all([
+    summarizeDeletion(accountId),
+    isSignInRecent(caller),
+    nameCurrentAccount(ctx),
+  ]);
   const children = (
     <>
       <Consequences {...summary} />
       <section class="card" aria-labelledby="confirm">
         <h2 id="confirm">{t.deleteThis()}</h2>
+        <p>
+          <strong>{name}</strong>
+        </p>
         {isRecent ? (
           <DeletionForm email={summary.email} csrfToken={createCsrfToken(ctx)} />
         ) : (
@@ -95,14 +103,19 @@ function DeletionForm({ email, csrfToken }: { email: string; csrfToken: string }
   );
 }
 
-/** Sends the page of an account that is being deleted. It has no navigation, as all other pages are closed. */
-function sendRequestedPage(
-  ctx: Context,
-  deletion: RequestedDeletion | null,
-  { problem }: PageProblem,
-  status: number,
-): void {
+/**
+ * Sends the page of an account that is being deleted. It has no navigation, as all other pages are closed; only the owner can
+ * undo the deletion and download the data.
+ */
+async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status: number): Promise<void> {
+  const caller = requireCaller(ctx);
+  const [deletion, name, accounts] = await Promise.all([
+    findRequestedDeletion(caller.accountId),
+    nameCurrentAccount(ctx),
+    listJoinedAccounts(caller),
+  ]);
   const csrfToken = createCsrfToken(ctx);
+  const isOwner = mayDo(ctx, 'own');
   const isNew = problem === undefined && consumeOutcome(ctx) === 'requested';
   const canUndo = deletion !== null && deletion.canUndo;
   const heading = canUndo ? t.willBeDeleted() : t.beingErased();
@@ -112,11 +125,21 @@ function sendRequestedPage(
       {isNew ? <Notice kind="good">{t.requestedSentence()}</Notice> : null}
       <div class="card">
         <h1>{heading}</h1>
+        <p>
+          <strong>{name}</strong>
+        </p>
         {canUndo ? (
+          <p>
+            {(isOwner ? t.erasedAfter : t.erasedByOwner)({
+              date: formatDate(deletion.requestedAt),
+              time: () => <Time at={deletion.eraseAt} />,
+            })}
+          </p>
+        ) : (
+          <p>{t.tooLate()}</p>
+        )}
+        {canUndo && isOwner ? (
           <>
-            <p>
-              {t.erasedAfter({ date: formatDate(deletion.requestedAt), time: () => <Time at={deletion.eraseAt} /> })}
-            </p>
             <Form action={`${DELETION_PATH}undo/`} token={csrfToken}>
               <button type="submit" class="main wide">
                 {t.undo()}
@@ -128,9 +151,8 @@ function sendRequestedPage(
               </a>
             </p>
           </>
-        ) : (
-          <p>{t.tooLate()}</p>
-        )}
+        ) : null}
+        <AccountSwitch accounts={accounts} csrfToken={csrfToken} />
         <Form action="/account/sign-out/" token={csrfToken} class="apart">
           <button type="submit" class="wide">
             {shared.signOut()}

@@ -10,13 +10,13 @@ export const t = defineTexts({
     'zh-CN': '要恢复 {provider} 吗？',
   },
   effect: {
-    en: '{provider} ({email}) becomes a sign-in method of the account again. All sessions end. The sign-in methods, API keys, applications and webhook endpoints that were added since the sign-in that removed it are removed or disabled.',
-    de: '{provider} ({email}) wird wieder eine Anmeldemethode des Kontos. Alle Sitzungen enden. Die Anmeldemethoden, API-Schlüssel, Anwendungen und Webhook-Endpunkte, die seit der Anmeldung hinzugekommen sind, mit der {provider} entfernt wurde, werden entfernt oder deaktiviert.',
-    fr: '{provider} ({email}) redevient une méthode de connexion du compte. Toutes les sessions prennent fin. Les méthodes de connexion, clés API, applications et endpoints de webhook ajoutés depuis la connexion qui l’a supprimé sont supprimés ou désactivés.',
-    es: '{provider} ({email}) vuelve a ser un método de inicio de sesión de la cuenta. Se cierran todas las sesiones. Los métodos de inicio de sesión, las claves de API, las aplicaciones y los endpoints de webhook añadidos desde el inicio de sesión que lo eliminó se eliminan o se desactivan.',
-    ja: '{provider}（{email}）が再びアカウントのログイン方法になります。すべてのセッションが終了します。削除を行ったログイン以降に追加されたログイン方法、APIキー、アプリケーション、Webhookエンドポイントは、削除または無効化されます。',
+    en: '{provider} ({email}) becomes a sign-in method of the account again. All sessions end. The sign-in methods, members, invitations, API keys and applications that were added since the sign-in that removed it are removed, and the webhook endpoints that were added or changed since then are disabled.',
+    de: '{provider} ({email}) wird wieder eine Anmeldemethode des Kontos. Alle Sitzungen enden. Die Anmeldemethoden, Mitglieder, Einladungen, API-Schlüssel und Anwendungen, die seit der Anmeldung hinzugekommen sind, mit der {provider} entfernt wurde, werden entfernt, und die seitdem hinzugefügten oder geänderten Webhook-Endpunkte werden deaktiviert.',
+    fr: '{provider} ({email}) redevient une méthode de connexion du compte. Toutes les sessions prennent fin. Les méthodes de connexion, membres, invitations, clés API et applications ajoutés depuis la connexion qui l’a supprimé sont retirés, et les endpoints de webhook ajoutés ou modifiés depuis lors sont désactivés.',
+    es: '{provider} ({email}) vuelve a ser un método de inicio de sesión de la cuenta. Se cierran todas las sesiones. Los métodos de inicio de sesión, los miembros, las invitaciones, las claves de API y las aplicaciones añadidos desde el inicio de sesión que lo eliminó se eliminan, y los endpoints de webhook añadidos o modificados desde entonces se desactivan.',
+    ja: '{provider}（{email}）が再びアカウントのログイン方法になります。すべてのセッションが終了します。削除を行ったログイン以降に追加されたログイン方法、メンバー、招待、APIキー、アプリケーションは削除され、追加または変更されたWebhookエンドポイントは無効になります。',
     'zh-CN':
-      '{provider}（{email}）将重新成为账户的登录方式。所有会话都会结束。自执行移除的那次登录以来添加的登录方式、API 密钥、应用和 Webhook 端点将被移除或停用。',
+      '{provider}（{email}）将重新成为账户的登录方式。所有会话都会结束。自执行移除的那次登录以来添加的登录方式、成员、邀请、API 密钥和应用将被移除，添加或更改的 Webhook 端点将被停用。',
   },
   restore: {
     en: 'Restore',
