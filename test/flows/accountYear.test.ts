@@ -115,6 +115,10 @@ describe('a year of an account', () => {
     expect(await balance()).to.equal(4096);
     await spend(0, 1);
     expect(await balance()).to.equal(4088);
+    const [account, usage] = [await readPage('/account/'), await readPage('/account/usage/')];
+    for (const page of [account, usage])
+      expect(page).to.include('<dt>Next grant</dt><dd>None: the plan ends, or its payment is overdue</dd>');
+    expect(account).to.include('5 generations at a time. The last payment failed.');
   });
 
   it('is granted the due month when the renewal is paid later', async () => {

@@ -34,7 +34,7 @@ export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps
           </span>
         </p>
       )}
-      {billing.plan === null && balance === 0 ? null : <PeriodUsage summary={usage} />}
+      {billing.plan === null && balance === 0 ? null : <PeriodUsage summary={usage} status={billing.status} />}
       <p>{describeSubscription(billing)}</p>
       {mayBuy ? (
         <div class="buttons">
