@@ -29,5 +29,15 @@ describe('the affiliate page', () => {
     expect(paid).to.match(/<td>Paid<\/td><td class="number">\$21\.60<\/td>/);
     expect(paid).to.match(/>Paid<\/div><div class="figure">\$21\.60</);
     expect(paid).to.match(/>Pending<\/div><div class="figure">\$0</);
+
+    for (const [refund, rest, deducted] of [
+      ['partly refunded', '10\\.80', '10\\.80'],
+      ['refunded', '0', '21\\.60'],
+    ]) {
+      fixture.billing.stripe.refund(fixture.getInvoiceId(customer), 3_600);
+      await fixture.billing.drained();
+      const text = `In a payout, ${refund}: \\$${deducted} will be deducted from later payouts`;
+      expect(await read()).to.match(new RegExp(`<td>${text}</td><td class="number">\\$${rest}</td>`));
+    }
   });
 });

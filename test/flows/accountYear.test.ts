@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
 
 /** Noon of a day, ten minutes after the period boundary at 11:50. */
@@ -20,6 +21,12 @@ describe('a year of an account', () => {
   const balance = () => billing.onFirstApi(customer).balance();
   const credits = async () => (await call('GET', '/api/usage/summary/')).body.credits;
   const status = async () => (await call('GET', '/api/billing/status/')).body;
+  /** Reads a page with a new session, as an earlier one may have expired. */
+  const readPage = async (path: string): Promise<string> => {
+    const visitor = new HttpBrowser();
+    await visitor.submitForm(`${billing.service.baseUrl}/sign-in`, { email: customer.email });
+    return (await visitor.request(`${billing.service.baseUrl}${path}`)).text;
+  };
   const lastEntries = async (count: number) => (await billing.onFirstApi(customer).ledger()).slice(-count);
   const spend = async (videos: number, images: number) => {
     const made = [];
@@ -56,6 +63,9 @@ describe('a year of an account', () => {
     expect(await balance()).to.equal(730);
     expect(await credits()).to.include({ used_this_period: 0, granted_this_period: 400, rollover: 330 });
     expect((await credits()).period_end).to.match(/^2027-03-31T11:50/);
+    const page = await readPage('/account/');
+    expect(page).to.match(/<progress value="730" max="730"/);
+    expect(page).to.include("730 of this month's 730 plan credits left");
   });
 
   it('rolls over at most one month of credits, for one month', async () => {
@@ -105,6 +115,10 @@ describe('a year of an account', () => {
     expect(await balance()).to.equal(4096);
     await spend(0, 1);
     expect(await balance()).to.equal(4088);
+    const [account, usage] = [await readPage('/account/'), await readPage('/account/usage/')];
+    for (const page of [account, usage])
+      expect(page).to.include('<dt>Next grant</dt><dd>None: the plan ends, or its payment is overdue</dd>');
+    expect(account).to.include('5 generations at a time. The last payment failed.');
   });
 
   it('is granted the due month when the renewal is paid later', async () => {

@@ -63,6 +63,16 @@ describe('account pages with a payment processor', () => {
       .and.to.not.include('http-equiv="refresh"');
   });
 
+  it('does not say that a plan change was paid when the customer returns from its page', async () => {
+    const customer = await billing.createCustomer('lite');
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    const [id = ''] = /bps_\w+/.exec(body.checkout_url) ?? [];
+    const returnUrl = billing.stripe.store.get('billing_portal.session', id).return_url;
+    expect(returnUrl).to.equal(at('/account/'));
+    const { text } = await createBrowserFor(customer).request(at('/account/'));
+    expect(text).to.include('Lite plan').and.to.not.include('Payment complete');
+  });
+
   it('waits for a top-up that is not confirmed yet', async () => {
     const customer = await billing.createCustomer('pro');
     const visitor = createBrowserFor(customer);

@@ -207,6 +207,15 @@ describe('the list of invoices', () => {
         expect(refunded).to.match(/ 1,896 credits Top-up, 1,138 left \$20 refunded \$50 FAKE-/);
       });
 
+      it('does not say that the payment of a plan was refunded while it is disputed', async () => {
+        const customer = await billing.createCustomer('pro');
+        const [{ invoice_id: invoice }] = (await list(customer)).data;
+        billing.stripe.openDispute(invoice);
+        await billing.drained();
+        const { text } = await createBrowserFor(customer).request(at('/account/billing/'));
+        expect(text).to.include('<span class="tag off">Refunded or disputed</span>');
+      });
+
       it('has pages of 20 payments', async () => {
         const customer = await billing.createCustomer('pro');
         await billing.service.sql(

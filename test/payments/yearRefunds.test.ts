@@ -150,6 +150,8 @@ describe('refunds and disputes of a running year', () => {
     billing.stripe.failRefund(refund.id);
     await billing.drained();
     expect(await customer.balance()).to.equal(1100 + 1896);
+    const { body } = await customer.request('GET', '/api/ledger/');
+    expect(body.data[0]).to.include({ amount: 1896, description: 'Top-up: refund or dispute reversed' });
   });
 
   it('apply to the same account when the customer is deleted and created again', async () => {

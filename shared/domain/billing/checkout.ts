@@ -127,7 +127,7 @@ async function startPlanChange(
   const request = { customerId, subscriptionId: subscriptionId as string, plan: slug };
   await recordPortalPage(account.id);
   try {
-    return await mapProcessorErrors(processor.openPlanChange(request, getCheckoutReturnUrls().successUrl));
+    return await mapProcessorErrors(processor.openPlanChange(request, config.BILLING_RETURN_URL));
   } catch (err) {
     if (!(err instanceof ProcessorError) || err.isCustomerGone) throw err;
     // The customer has to change something else about the subscription first, such as a scheduled change.

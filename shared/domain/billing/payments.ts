@@ -12,7 +12,8 @@ type InvoiceState = 'issued' | 'being_issued' | 'given_up' | 'none';
 export interface ListedPayment {
   kind: 'subscription' | Topup['kind'];
   status: Invoice['status'] | 'pending' | 'failed';
-  is_disputed: boolean;
+  /** null for a plan: what is refunded of it may be disputed. */
+  is_disputed: boolean | null;
   /** True while a refund is owed that the processor has not reported. */
   is_refund_owed: boolean;
   currency: string;
@@ -43,7 +44,7 @@ const LIST_PAYMENTS = prepared(
        FROM topups t LEFT JOIN invoices i ON i.topup_uuid = t.uuid
       WHERE t.account_id = :accountId
       UNION ALL
-     SELECT kind, status, false, currency, total_cents, tax_cents, refunded_cents, description, NULL,
+     SELECT kind, status, NULL, currency, total_cents, tax_cents, refunded_cents, description, NULL,
             NULL, uuid, number, stripe_invoice_id, false, created_at
        FROM invoices
       WHERE account_id = :accountId AND topup_uuid IS NULL

@@ -103,7 +103,7 @@ export async function markTopupRefundFailed(topupUuid: string): Promise<void> {
 const SETTLE_OWED_TOPUPS = prepared('settle_owed_topups', 'SELECT settle_owed_topups(:accountId, :at)');
 
 /**
- * Returns the credits of a dispute that was won, and takes back what top-ups of the account owe after refunds and
+ * Returns the credits of a dispute that was won or a refund that failed, and takes back what top-ups of the account owe after refunds and
  * disputes, each as far as its own remainder has it. What generations in progress have of the rest is taken when they
  * are refunded, by a trigger of the ledger.
  */
@@ -115,7 +115,7 @@ export async function applyTopupReversals(transaction: Transaction, account: Acc
       entryType: 'grant' as const,
       amount: -owed,
       planAmount: 0,
-      description: 'Top-up: dispute won',
+      description: 'Top-up: refund or dispute reversed',
       effectKey: `topup:${uuid}:${count + 1}`,
     };
     await topup.$query(transaction).patch({ credits_reversed: reversed + owed, reversal_count: count + 1 });

@@ -18,7 +18,8 @@ interface CreditsProps {
 
 /** Balance with what it buys, plan, and the current month. */
 export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps): VNode {
-  const { balance, plan_credits: left, period_granted: granted } = account;
+  const { balance, plan_credits: left, period_granted: granted, period_rollover: carried } = account;
+  const total = granted + carried;
   const purchase = describePurchase(balance);
   return (
     <section class="card stack" aria-labelledby="credits">
@@ -27,13 +28,13 @@ export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps
       {purchase === '' ? null : <p class="quiet">{t.enoughFor({ purchase })}</p>}
       {granted === 0 ? null : (
         <p class="small">
-          <progress value={Math.min(left, granted)} max={granted} aria-labelledby="plan-left" />
+          <progress value={Math.min(left, total)} max={total} aria-labelledby="plan-left" />
           <span class="quiet" id="plan-left">
-            {t.planCreditsLeft({ left, granted })}
+            {t.planCreditsLeft({ left, total })}
           </span>
         </p>
       )}
-      {billing.plan === null && balance === 0 ? null : <PeriodUsage summary={usage} />}
+      {billing.plan === null && balance === 0 ? null : <PeriodUsage summary={usage} status={billing.status} />}
       <p>{describeSubscription(billing)}</p>
       {mayBuy ? (
         <div class="buttons">

@@ -108,12 +108,12 @@ export const t = defineTexts({
     'zh-CN': '可生成{purchase}。',
   },
   planCreditsLeft: {
-    en: "{left, number} of this month's {granted, number} plan credits left",
-    de: 'Noch {left, number} von {granted, number} Credits des Tarifs in diesem Monat',
-    fr: 'Il reste {left, number} des {granted, number} crédits du forfait de ce mois',
-    es: 'Quedan {left, number} de los {granted, number} créditos del plan de este mes',
-    ja: '今月のプランのクレジット{granted, number}のうち、残り{left, number}',
-    'zh-CN': '本月套餐积分共 {granted, number}，剩余 {left, number}',
+    en: "{left, number} of this month's {total, number} plan credits left",
+    de: 'Noch {left, number} von {total, number} Credits des Tarifs in diesem Monat',
+    fr: 'Il reste {left, number} des {total, number} crédits du forfait de ce mois',
+    es: 'Quedan {left, number} de los {total, number} créditos del plan de este mes',
+    ja: '今月のプランのクレジット{total, number}のうち、残り{left, number}',
+    'zh-CN': '本月套餐积分共 {total, number}，剩余 {left, number}',
   },
   planAndBilling: {
     en: 'Plan and billing',

@@ -56,8 +56,9 @@ export function PayoutsSection({ payouts }: { payouts: Payout[] }): VNode {
 
 function describeCommission(commission: Commission): string {
   const { amount_cents: cents, settled_cents: settled, reversed_cents: reversed, payable_at: payableAt } = commission;
-  if (cents === 0 && reversed > 0) return t.refunded();
-  const refund = reversed > 0 ? 'partial' : 'none';
+  const refund = reversed === 0 ? 'none' : cents === 0 ? 'full' : 'partial';
+  if (settled > cents) return t.overpaid({ refund, amount: formatUsd(settled - cents) });
+  if (refund === 'full') return t.refunded();
   if (settled === cents) return t.inPayout({ refund });
   return payableAt > now() ? t.payableFrom({ date: formatDate(payableAt), refund }) : t.payable({ refund });
 }

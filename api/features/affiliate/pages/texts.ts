@@ -246,6 +246,14 @@ export const EARNINGS = defineTexts({
     ja: '支払いに含まれています{refund, select, partial {（一部返金済み）} other {}}',
     'zh-CN': '已计入发放{refund, select, partial {，部分退款} other {}}',
   },
+  overpaid: {
+    en: 'In a payout{refund, select, partial {, partly refunded} full {, refunded} other {}}: {amount} will be deducted from later payouts',
+    de: 'In einer Auszahlung{refund, select, partial {, teilweise erstattet} full {, erstattet} other {}}: {amount} werden von späteren Auszahlungen abgezogen',
+    fr: 'Dans un versement{refund, select, partial {, partiellement remboursée} full {, remboursée} other {}} : {amount} seront déduits des versements ultérieurs',
+    es: 'En un pago{refund, select, partial {, reembolsada en parte} full {, reembolsada} other {}}: se descontarán {amount} de pagos posteriores',
+    ja: '支払いに含まれています{refund, select, partial {（一部返金済み）} full {（返金済み）} other {}}。{amount}は以降の支払いから差し引かれます',
+    'zh-CN': '已计入发放{refund, select, partial {，部分退款} full {，已退款} other {}}，之后的发放将扣除 {amount}',
+  },
   payable: {
     en: 'Payable{refund, select, partial {, partly refunded} other {}}',
     de: 'Auszahlbar{refund, select, partial {, teilweise erstattet} other {}}',

@@ -57,9 +57,13 @@ function StatusTag({ payment }: { payment: ListedPayment }): VNode {
   const { status, currency, refunded_cents: refundedCents, total_cents: totalCents } = payment;
   if (payment.is_disputed) return <span class="tag warn">{STATUSES.disputed()}</span>;
   if (payment.is_refund_owed) return <span class="tag off">{STATUSES.beingRefunded()}</span>;
-  if (refundedCents >= totalCents && refundedCents > 0) return <span class="tag off">{STATUSES.refunded()}</span>;
-  if (refundedCents > 0)
-    return <span class="tag off">{STATUSES.partlyRefunded({ amount: formatMoney(refundedCents, currency) })}</span>;
+  const dispute = payment.is_disputed === null ? 'possible' : 'none';
+  if (refundedCents >= totalCents && refundedCents > 0)
+    return <span class="tag off">{STATUSES.refunded({ dispute })}</span>;
+  if (refundedCents > 0) {
+    const amount = formatMoney(refundedCents, currency);
+    return <span class="tag off">{STATUSES.partlyRefunded({ amount, dispute })}</span>;
+  }
   const describe = STATUSES[status === 'failed' ? 'open' : status];
   return <span class={TAG_CLASSES[status]}>{describe()}</span>;
 }

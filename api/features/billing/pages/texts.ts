@@ -191,12 +191,13 @@ export const PLANS = defineTexts({
     'zh-CN': '未配置付款服务商（开发环境），因此套餐免费。',
   },
   change: {
-    en: "A larger plan starts as soon as it is paid, with the difference of this month's credits. A smaller one starts at the next yearly renewal.",
-    de: 'Ein größerer Tarif beginnt, sobald er bezahlt ist, mit der Differenz der Credits dieses Monats. Ein kleinerer beginnt mit der nächsten jährlichen Verlängerung.',
-    fr: 'Un forfait supérieur commence dès son paiement, avec la différence des crédits de ce mois. Un forfait inférieur commence au prochain renouvellement annuel.',
-    es: 'Un plan superior empieza en cuanto se paga, con la diferencia de los créditos de este mes. Uno inferior empieza en la próxima renovación anual.',
-    ja: '上位プランは支払いが完了するとすぐに始まり、今月分のクレジットの差が付与されます。下位プランは次回の年次更新時に始まります。',
-    'zh-CN': '升级套餐在付款后立即生效，并补发本月积分的差额。降级套餐在下次年度续订时生效。',
+    en: "A larger plan starts as soon as it is paid, with the difference of this month's credits (except in the last month of the paid year). A smaller one starts at the next yearly renewal.",
+    de: 'Ein größerer Tarif beginnt, sobald er bezahlt ist, mit der Differenz der Credits dieses Monats (außer im letzten Monat des bezahlten Jahres). Ein kleinerer beginnt mit der nächsten jährlichen Verlängerung.',
+    fr: 'Un forfait supérieur commence dès son paiement, avec la différence des crédits de ce mois (sauf le dernier mois de l’année payée). Un forfait inférieur commence au prochain renouvellement annuel.',
+    es: 'Un plan superior empieza en cuanto se paga, con la diferencia de los créditos de este mes (salvo en el último mes del año pagado). Uno inferior empieza en la próxima renovación anual.',
+    ja: '上位プランは支払いが完了するとすぐに始まり、今月分のクレジットの差が付与されます（支払い済みの年の最終月を除く）。下位プランは次回の年次更新時に始まります。',
+    'zh-CN':
+      '升级套餐在付款后立即生效，并补发本月积分的差额（付费年度的最后一个月除外）。降级套餐在下次年度续订时生效。',
   },
   yourPlan: {
     en: 'Your plan',

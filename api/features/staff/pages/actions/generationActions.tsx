@@ -21,8 +21,8 @@ export const refund = defineAction({
       <p>
         {formatNumber(generation.plan_credits_charged)} plan credits and{' '}
         {formatNumber(generation.credits_charged - generation.plan_credits_charged)} top-up credits return to the
-        buckets that paid for this generation. Plan credits expire with the current period; adjust credits instead if
-        they are to stay. The output stays. A generation is refunded once.
+        buckets that paid for this generation. Plan credits roll over once at most; adjust credits instead if they are
+        to stay. The output stays. A generation is refunded once.
       </p>
     ),
     button: 'Refund generation',

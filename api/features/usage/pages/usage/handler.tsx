@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { getBillingStatus } from '../../../../../shared/domain/billing/billingStatus.ts';
 import { getUsageSummary } from '../../../../../shared/domain/usage/usageSummary.ts';
 import { getUsageByDay } from '../../../../../shared/domain/usage/usageByDay.ts';
 import { listMemberUsage } from '../../../../../shared/domain/usage/usageByMember.ts';
@@ -25,8 +26,9 @@ export async function showUsagePage(ctx: Context): Promise<void> {
   const shown = await findShownAccount(ctx);
   const { accountId, isTest } = shown;
   const period = PERIODS.find((days) => String(days) === ctx.query['days']) ?? 30;
-  const [summary, usage, byKey, byMember] = await Promise.all([
+  const [summary, billing, usage, byKey, byMember] = await Promise.all([
     getUsageSummary(accountId),
+    getBillingStatus(accountId),
     getUsageByDay(accountId, period),
     getKeyUsageOverview(accountId),
     listMemberUsage(accountId, parsePage(ctx)),
@@ -35,7 +37,7 @@ export async function showUsagePage(ctx: Context): Promise<void> {
     <div class="columns">
       <section class="card" aria-labelledby="period">
         <h2 id="period">{t.thisMonth()}</h2>
-        <PeriodUsage summary={summary} />
+        <PeriodUsage summary={summary} status={billing.status} />
       </section>
       <section class="card wider" aria-labelledby="credits-by-day">
         <h2 id="credits-by-day">{t.creditsByDay()}</h2>

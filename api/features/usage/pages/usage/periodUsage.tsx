@@ -1,13 +1,19 @@
 import type { VNode } from 'preact';
 import type { UsageSummary } from '../../../../../shared/domain/usage/usageSummary.ts';
+import type { BillingStatus } from '../../../../../shared/presenters/billingStatus.ts';
 import type { Plan } from '../../../../../shared/spec/plans.ts';
 import type { Account } from '../../../../../shared/tables/Account.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
 import { t as shared } from '../../../../web/texts.ts';
 import { PERIOD as t } from '../texts.ts';
 
+interface PeriodUsageProps {
+  summary: UsageSummary;
+  status: BillingStatus['status'];
+}
+
 /** Balance by bucket, the credits of the current period, and the generations in progress. */
-export function PeriodUsage({ summary: { account, plan, parallelLimit } }: { summary: UsageSummary }): VNode {
+export function PeriodUsage({ summary: { account, plan, parallelLimit }, status }: PeriodUsageProps): VNode {
   return (
     <dl>
       <dt>{shared.balanceLabel()}</dt>
@@ -21,7 +27,7 @@ export function PeriodUsage({ summary: { account, plan, parallelLimit } }: { sum
           <dt>{t.granted()}</dt>
           <dd>{t.grantedAndCarriedOver({ credits: account.period_granted, carried: account.period_rollover })}</dd>
           <dt>{t.nextGrant()}</dt>
-          <dd>{describeNextGrant(account, plan)}</dd>
+          <dd>{describeNextGrant(account, plan, status)}</dd>
         </>
       )}
       {plan === null && account.in_flight === 0 ? null : (
@@ -36,12 +42,13 @@ export function PeriodUsage({ summary: { account, plan, parallelLimit } }: { sum
   );
 }
 
-/** The day of the next monthly credits. A plan that ends before then grants no more. */
+/** The day of the next monthly credits. A plan that ends before then, or is not paid, grants no more. */
 function describeNextGrant(
   { period_end: periodEnd, spendable_until: spendableUntil }: Account,
   plan: Plan | null,
+  status: BillingStatus['status'],
 ): string {
   if (plan === null || periodEnd === null) return t.noActivePlan();
-  if (spendableUntil !== null && spendableUntil <= periodEnd) return t.planEnds();
+  if (status === 'past_due' || (spendableUntil !== null && spendableUntil <= periodEnd)) return t.planEnds();
   return t.creditsOn({ credits: plan.monthlyCredits, date: formatDate(periodEnd) });
 }
