@@ -19,7 +19,8 @@ interface CreditsProps {
 /** Balance with what it buys, plan, and the current month. */
 export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps): VNode {
   const { balance, plan_credits: left, period_granted: granted, period_rollover: carried } = account;
-  const total = granted + carried;
+  // A refund of an earlier month can lift them above both.
+  const total = Math.max(left, granted + carried);
   const purchase = describePurchase(balance);
   return (
     <section class="card stack" aria-labelledby="credits">
@@ -28,7 +29,7 @@ export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps
       {purchase === '' ? null : <p class="quiet">{t.enoughFor({ purchase })}</p>}
       {granted === 0 ? null : (
         <p class="small">
-          <progress value={Math.min(left, total)} max={total} aria-labelledby="plan-left" />
+          <progress value={left} max={total} aria-labelledby="plan-left" />
           <span class="quiet" id="plan-left">
             {t.planCreditsLeft({ left, total })}
           </span>
