@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { readPaces } from '../../shared/domain/generations/execution/pollPace.ts';
 import { getUpstreamRoutes } from '../../shared/gateways/upstreams/index.ts';
 import { type TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
+import { enableAutoTopups } from '../harness/autoTopups.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { completeAllGenerations, seedImages, setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -164,8 +165,7 @@ describe('estimates', () => {
 
     it('says that a create would try an automatic top-up, which the estimate does not', async () => {
       const customer = await service.createCustomer('lite');
-      const settings = { auto_topup_enabled: true, auto_topup_threshold_credits: 0 };
-      await customer.request('PATCH', '/api/billing/topup/settings/', { body: settings });
+      await enableAutoTopups(customer, { auto_topup_threshold_credits: 0 });
       await seedImages(service, customer, 200);
       const { body } = await estimate(customer);
       expect(body.refusal.error).to.equal('insufficient_credits');

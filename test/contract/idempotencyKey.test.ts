@@ -14,11 +14,13 @@ import {
   TOPUP,
 } from '../harness/idempotentEndpoints.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
 
 describe('an Idempotency-Key', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ apis: 2, workers: 0 });
+    await setAllModelsOnline(service);
   });
   after(() => service.stop());
 

@@ -10,7 +10,7 @@ describe('a read with wait', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService();
+    service = await startTestService({ apis: 2, workers: 2 });
     customer = await service.createCustomer('studio');
   });
   beforeEach(() => {
@@ -71,9 +71,10 @@ describe('a read with wait', () => {
     expect((await read(uuid, '45')).tookMs).to.be.below(scaleTimeout(1_000));
   });
 
-  it('polls the upstream at most once in 2 s, however many readers wait', async () => {
+  it('polls the upstream at most once in 2 s, however many readers wait in however many processes', async () => {
     const { uuid, prompt } = await submitted('createVideo');
-    await Promise.all(Array.from({ length: 20 }, () => read(uuid, '7')));
+    const readers = service.baseUrls.map((baseUrl) => customer.on(baseUrl));
+    await Promise.all(Array.from({ length: 20 }, (_, index) => read(uuid, '7', readers[index % 2])));
     const polls = service.upstream.jobsFor(prompt)[0]?.polls ?? [];
     const gaps = polls.slice(1).map((poll, index) => poll - (polls[index] as number));
     expect(polls.length).to.be.within(2, 5);

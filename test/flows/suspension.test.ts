@@ -3,7 +3,7 @@ import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { runAdmin } from '../harness/adminCommand.ts';
 import { type ApiResponse, IMAGE, request, type TestCustomer } from '../harness/apiClient.ts';
-import { runJob } from '../harness/jobs.ts';
+import { enableAutoTopups, sweepAutoTopups } from '../harness/autoTopups.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError, expectRejection } from '../harness/expectRejection.ts';
 import { McpEventStream, openMcpSession, postMcp, buildToolCall } from '../harness/mcpClient.ts';
@@ -169,8 +169,7 @@ describe('suspension of an account', () => {
 
   it('stops automatic top-ups, and clears a trigger: only another burn charges after the reinstatement', async () => {
     const customer = await service.createCustomer('lite');
-    const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 50 };
-    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 50 });
     await seedImages(service, customer, 140);
     // Within an hour of the last one, a trigger is recorded and not charged.
     await service.sql('UPDATE accounts SET auto_topup_claimed_at = now() WHERE email = $1', [customer.email]);
@@ -185,9 +184,9 @@ describe('suspension of an account', () => {
       const { id } = await readAccount(customer);
       return (await service.sql('SELECT 1 FROM topups WHERE account_id = $1', [id])).length;
     };
-    await runJob({ service }, 'billing', 'autoTopups.sweep');
+    await sweepAutoTopups(service);
     await reinstate(customer);
-    await runJob({ service }, 'billing', 'autoTopups.sweep');
+    await sweepAutoTopups(service);
     expect(await countTopups()).to.equal(0);
     await customer.createImage();
     await eventually('the top-up is credited', async () => (await customer.balance()) > 50);

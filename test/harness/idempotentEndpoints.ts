@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ApiResponse, TestCustomer } from './apiClient.ts';
 import type { TestService } from './testService.ts';
 
-/** An endpoint that stores responses by Idempotency-Key, with a request for it. */
+/** An endpoint that takes an Idempotency-Key, with a request for it. */
 export interface IdempotentEndpoint {
   path: string;
   status: number;
@@ -56,6 +56,14 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
     other: { url: 'https://example.com/robot-2' },
     plan: null,
     effects: countOwned('webhook_endpoints', `url LIKE '%robot%'`),
+  },
+  {
+    path: '/api/generations/create/',
+    status: 201,
+    body: { model: 'imgmodel-2', prompt: 'robot', params: { resolution: '1K' } },
+    other: { model: 'imgmodel-2', prompt: 'robot', params: { resolution: '2K' } },
+    plan: 'studio',
+    effects: countEntries('burn'),
   },
 ];
 export const [CHECKOUT, TOPUP, KEYS] = IDEMPOTENT_ENDPOINTS as [

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { IMAGE } from '../harness/apiClient.ts';
+import { enableAutoTopups } from '../harness/autoTopups.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { makeTasksDue } from '../harness/tasks.ts';
@@ -22,8 +23,7 @@ describe('an automatic top-up whose claim was committed and whose response was l
 
   it('returns an unknown outcome instead of 402, and is credited by the sweep', async () => {
     const customer = await service.createCustomer('lite');
-    const settings = { auto_topup_enabled: true };
-    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body: settings })).status).to.equal(200);
+    await enableAutoTopups(customer);
     await seedImages(service, customer, (await customer.balance()) - 1);
     // The commit that follows the rejected charge is the claim's.
     let isRejected = false;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { enableAutoTopups, readTopupSettings } from '../harness/autoTopups.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
@@ -19,8 +20,7 @@ describe('invoices and tax of automatic top-ups', () => {
 
   /** Lets an automatic top-up of 50 dollars follow the next burn. */
   async function triggerAutoTopup(customer: TestCustomer): Promise<void> {
-    const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 };
-    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 5_000 });
     await customer.createImage();
     await eventually('the top-up has an outcome', async () =>
       (await findTopups(billing, customer)).some(({ kind, status }) => kind === 'automatic' && status !== 'pending'),
@@ -53,8 +53,7 @@ describe('invoices and tax of automatic top-ups', () => {
       'invoices.attachPayment',
     ] as const;
     for (const name of names) billing.stripe.faults[name] = { how: 'drop after doing', times: 2 };
-    const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 };
-    await customer.request('PATCH', '/api/billing/topup/settings/', { body });
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 5_000 });
     await customer.createImage();
     await eventually(
       'credited and invoiced',
@@ -94,8 +93,10 @@ describe('invoices and tax of automatic top-ups', () => {
     await triggerAutoTopup(customer);
     expect(await customer.balance()).to.equal(1_100 - 8);
     expect((await findTopups(billing, customer))[0]).to.include({ status: 'failed', failure_code: 'address_required' });
-    const settings = (await customer.request('GET', '/api/billing/topup/settings/')).body;
-    expect(settings).to.include({ auto_topup_enabled: false, auto_topup_problem: 'address_required' });
+    expect(await readTopupSettings(customer)).to.include({
+      auto_topup_enabled: false,
+      auto_topup_problem: 'address_required',
+    });
   });
 
   it('keep their credits if the invoice cannot be issued because of a balance, which stays', async () => {

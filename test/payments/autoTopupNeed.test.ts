@@ -3,17 +3,18 @@ import { expect } from 'chai';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import { succeedIntent } from '../fakes/stripe/paymentIntents.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { enableAutoTopups, LONG_VIDEO, sweepAutoTopups } from '../harness/autoTopups.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob, withQueue } from '../harness/jobs.ts';
 import { seedImages, setModelHealth } from '../harness/seeds.ts';
 import { eventually } from '../harness/testService.ts';
 import { makeTasksDue } from '../harness/tasks.ts';
+import { findTopups } from '../harness/topupInvoices.ts';
 
-const VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
 const DAY_S = 86_400;
 const MINUTE_MS = 60_000;
 
-const create = (customer: TestCustomer, body: object = VIDEO) =>
+const create = (customer: TestCustomer, body: object = LONG_VIDEO) =>
   customer.request('POST', '/api/generations/create/', {
     body: { prompt: 'a harbour', ...body },
     headers: { 'idempotency-key': randomUUID() },
@@ -32,15 +33,11 @@ describe('an automatic top-up that is not needed', () => {
   after(() => billing.stop());
 
   const sql = (text: string, { email }: TestCustomer) => billing.service.sql(text, [email]);
-  const sweep = () => runJob(billing, 'billing', 'autoTopups.sweep');
+  const sweep = () => sweepAutoTopups(billing.service);
   const readAccount = async (customer: TestCustomer) =>
     (await sql('SELECT * FROM accounts WHERE email = $1', customer))[0];
   const listAutomatic = async (customer: TestCustomer) => {
-    const rows = await sql(
-      `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id
-        WHERE a.email = $1 AND t.kind = 'automatic' ORDER BY t.created_at`,
-      customer,
-    );
+    const rows = (await findTopups(billing, customer)).filter(({ kind }) => kind === 'automatic');
     return rows.map(({ status, failure_code: code }) => (code === null ? status : `${status}: ${code}`));
   };
   const countCharges = () => billing.stripe.requests.filter(({ name }) => name === 'intents.create').length;
@@ -53,9 +50,7 @@ describe('an automatic top-up that is not needed', () => {
   const subscriberWith = async (credits: number, settings: object | null = {}) => {
     const customer = await billing.createCustomer('lite');
     await seedImages(billing.service, customer, 200 - credits);
-    if (settings === null) return customer;
-    const body = { auto_topup_enabled: true, ...settings };
-    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    if (settings !== null) await enableAutoTopups(customer, settings);
     return customer;
   };
   /** Records a trigger by a burn, which the hour keeps from being charged at once. */
@@ -147,7 +142,7 @@ describe('an automatic top-up that is not needed', () => {
         expect(created.status).to.equal(201);
         await customers[0].waitForEnd(created.body.uuid);
         const { body } = await customers[1].request('POST', '/api/generations/estimate/', {
-          body: { prompt: 'a harbour', ...VIDEO },
+          body: { prompt: 'a harbour', ...LONG_VIDEO },
         });
         expect(body).to.include({ affordable: true, balance: 260, refusal: null });
       });
@@ -283,14 +278,11 @@ describe('an automatic top-up that is not needed', () => {
     expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
     expect(body.detail).to.match(/The bank is still processing an automatic top-up, which can take days/);
     const estimate = await customer.request('POST', '/api/generations/estimate/', {
-      body: { prompt: 'a harbour', ...VIDEO },
+      body: { prompt: 'a harbour', ...LONG_VIDEO },
     });
     expect(estimate.body.refusal).to.deep.equal({ error: 'insufficient_credits', detail: body.detail });
     expect(await listAutomatic(customer)).to.deep.equal(['pending']);
-    const [{ stripe_payment_intent_id: intentId }] = await sql(
-      `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.status = 'pending'`,
-      customer,
-    );
+    const [{ stripe_payment_intent_id: intentId }] = await findTopups(billing, customer);
     const { store } = billing.stripe;
     const intent = store.get('payment_intent', intentId);
     succeedIntent(store, intent, intent.payment_method as string);

@@ -1,26 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import {
+  ageAutoTopups,
+  changeTopupSettings,
+  enableAutoTopups,
+  LONG_VIDEO,
+  readTopupSettings,
+  sweepAutoTopups,
+} from '../harness/autoTopups.ts';
 import { runJob } from '../harness/jobs.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { seedImages } from '../harness/seeds.ts';
 import { eventually } from '../harness/testService.ts';
 import { makeTasksDue } from '../harness/tasks.ts';
+import { findTopups } from '../harness/topupInvoices.ts';
 
-const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
-
-const readSettings = async (customer: TestCustomer) =>
-  (await customer.request('GET', '/api/billing/topup/settings/')).body as Record<string, unknown>;
-const enableAutoTopups = async (customer: TestCustomer, more: object = {}) => {
-  const body = { auto_topup_enabled: true, ...more };
-  expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
-};
 const topupEntries = async (customer: TestCustomer) => (await customer.ledger()).filter(([type]) => type === 'topup');
 const createWith = (customer: TestCustomer, key: string) =>
   customer.request('POST', '/api/generations/create/', {
-    body: { ...LONG, prompt: 'once' },
+    body: { ...LONG_VIDEO, prompt: 'once' },
     headers: { 'idempotency-key': key },
   });
 
@@ -32,34 +34,19 @@ describe('automatic top-ups through the payment processor', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const automatic = ({ email }: TestCustomer) =>
-    billing.service.sql(
-      `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'
-        ORDER BY t.created_at`,
-      [email],
-    );
-  const hourLater = ({ email }: TestCustomer) =>
-    billing.service.sql(
-      `WITH topup AS (
-         UPDATE topups SET created_at = created_at - interval '61 minutes'
-          WHERE kind = 'automatic' AND account_id = (SELECT id FROM accounts WHERE email = $1)
-       )
-       UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
-      [email],
-    );
-  const sweep = () => runJob(billing, 'billing', 'autoTopups.sweep');
+  const automatic = (customer: TestCustomer) => findTopups(billing, customer);
+  const hourLater = (customer: TestCustomer) => ageAutoTopups(billing.service, customer);
+  const sweep = () => sweepAutoTopups(billing.service);
   const settlePending = async () => {
     await makeTasksDue(billing.service, 'topup.charge', 'topup.page');
     await billing.maintain();
   };
 
-  /** Creates a customer of the smallest plan whose balance is below the price of a 10 s video. */
-  const poor = async () => {
+  /** Creates a customer with automatic top-ups and 60 credits, which is less than a long video costs. */
+  const poor = async (settings = {}) => {
     const customer = await billing.createCustomer('lite');
-    for (let index = 0; index < 2; index += 1)
-      await customer.waitForEnd((await customer.createGeneration(LONG)).body.uuid);
-    expect(await customer.balance()).to.equal(60);
-    await enableAutoTopups(customer);
+    await seedImages(billing.service, customer, 140);
+    await enableAutoTopups(customer, settings);
     return customer;
   };
   /** Creates a customer with one burn and the automatic top-up that it triggered. */
@@ -78,8 +65,7 @@ describe('automatic top-ups through the payment processor', () => {
     const { requests } = billing.stripe;
     const from = requests.length;
     await eventually(`${name} is sent`, () => requests.slice(from).some((request) => request.name === name), 20_000);
-    const body = { auto_topup_enabled: false };
-    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    await changeTopupSettings(customer, { auto_topup_enabled: false });
     return requests.length;
   };
   const expectNotCharged = async (customer: TestCustomer, switchedOffAt: number): Promise<void> => {
@@ -159,6 +145,56 @@ describe('automatic top-ups through the payment processor', () => {
       service.apis.splice(service.apis.indexOf(api), 1);
     });
 
+    it('return 402 after a decline, are retried an hour later, and switched off after three declines', async () => {
+      const customer = await poor();
+      const countCharges = () => billing.stripe.requests.filter(({ name }) => name === 'intents.create').length;
+      const charges = countCharges();
+      billing.stripe.setCard(billing.customerId(customer), 'declined');
+      for (const attempt of [1, 2, 3]) {
+        const refused = await customer.createGeneration(LONG_VIDEO);
+        expect([refused.status, refused.body.error], `attempt ${attempt}`).to.deep.equal([402, 'insufficient_credits']);
+        // Not again within the hour.
+        expect((await customer.createGeneration(LONG_VIDEO)).status).to.equal(402);
+        expect(await readTopupSettings(customer)).to.include({ auto_topup_enabled: attempt < 3 });
+        await hourLater(customer);
+      }
+      expect(await readTopupSettings(customer)).to.include({ auto_topup_problem: 'declined' });
+      expect(countCharges() - charges).to.equal(3);
+      billing.stripe.setCard(billing.customerId(customer), 'ok');
+      await enableAutoTopups(customer);
+      expect(await readTopupSettings(customer)).to.not.have.property('auto_topup_problem');
+      expect((await customer.createGeneration(LONG_VIDEO)).status).to.equal(201);
+    });
+
+    it('return 402 and are switched off if the bank requires authentication', async () => {
+      const customer = await poor();
+      billing.stripe.setCard(billing.customerId(customer), 'authentication_required');
+      expect((await customer.createGeneration(LONG_VIDEO)).status).to.equal(402);
+      expect(await readTopupSettings(customer)).to.include({
+        auto_topup_enabled: false,
+        auto_topup_problem: 'authentication_required',
+      });
+      expect(await customer.balance()).to.equal(60);
+    });
+
+    it('are charged once after an outage, however many hours it lasted', async () => {
+      const customer = await poor({ auto_topup_threshold_credits: 100 });
+      billing.stripe.faults['intents.create'] = 'error';
+      for (let hour = 0; hour < 3; hour += 1) {
+        expect((await customer.createGeneration(LONG_VIDEO)).status).to.equal(503);
+        await hourLater(customer);
+        await sweep();
+      }
+      delete billing.stripe.faults['intents.create'];
+      // The first one is abandoned by then. Without a burn in the meantime, only the next create triggers another.
+      await settlePending();
+      await sweep();
+      expect(await customer.balance()).to.equal(60);
+      expect((await customer.createGeneration(LONG_VIDEO)).status).to.equal(201);
+      expect(await customer.balance()).to.equal(60 + 1666 - 70);
+      expect(await topupEntries(customer)).to.have.length(1);
+    });
+
     it('return 402 when the card is declined, and nothing is charged afterwards', async () => {
       const customer = await poor();
       billing.stripe.setCard(billing.customerId(customer), 'declined');
@@ -172,6 +208,17 @@ describe('automatic top-ups through the payment processor', () => {
       expect((await automatic(customer)).map((row) => row.status)).to.deep.equal(['failed']);
       expect(await customer.balance()).to.equal(60);
     });
+  });
+
+  it('need a payment method, which is read from the processor', async () => {
+    const customer = await billing.createCustomer('lite');
+    billing.stripe.removePaymentMethod(billing.customerId(customer));
+    const { status, body } = await customer.request('PATCH', '/api/billing/topup/settings/', {
+      body: { auto_topup_enabled: true, auto_topup_amount_cents: 7_000 },
+    });
+    expect([status, body.error]).to.deep.equal([402, 'subscription_required']);
+    expect(await readTopupSettings(customer)).to.include({ auto_topup_enabled: false, auto_topup_amount_cents: 5_000 });
+    expect((await customer.request('GET', '/api/billing/status/')).body.has_payment_method).to.equal(false);
   });
 
   it('stay failed when their payment is processed again while another one is pending', async () => {
@@ -224,7 +271,7 @@ describe('automatic top-ups through the payment processor', () => {
       expect(await customer.balance()).to.equal(192);
       await sweep();
       expect(await automatic(customer)).to.have.length(1);
-      expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });
+      expect(await readTopupSettings(customer)).to.include({ auto_topup_enabled: true });
     });
 
     it('are switched off by the dispute of an automatic top-up, once for each dispute', async () => {
@@ -232,7 +279,10 @@ describe('automatic top-ups through the payment processor', () => {
       const dispute = billing.stripe.openDispute(intentId);
       await billing.drained();
       expect(await customer.balance()).to.equal(192);
-      expect(await readSettings(customer)).to.include({ auto_topup_enabled: false, auto_topup_problem: 'disputed' });
+      expect(await readTopupSettings(customer)).to.include({
+        auto_topup_enabled: false,
+        auto_topup_problem: 'disputed',
+      });
       await sweep();
       await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
       await sweep();
@@ -240,10 +290,10 @@ describe('automatic top-ups through the payment processor', () => {
       // The customer has seen the problem and switched them on: another sync of the same dispute changes nothing.
       await enableAutoTopups(customer);
       await runJob(billing, 'billing', 'payments.reconcile');
-      expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });
+      expect(await readTopupSettings(customer)).to.include({ auto_topup_enabled: true });
       billing.stripe.closeDispute(dispute.id, 'won');
       await billing.drained();
-      expect(await readSettings(customer)).to.include({ auto_topup_enabled: true });
+      expect(await readTopupSettings(customer)).to.include({ auto_topup_enabled: true });
     });
   });
 });

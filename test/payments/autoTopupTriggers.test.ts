@@ -1,16 +1,16 @@
 import { expect } from 'chai';
+import {
+  ageAutoTopups,
+  changeTopupSettings,
+  enableAutoTopups,
+  LONG_VIDEO,
+  sweepAutoTopups,
+} from '../harness/autoTopups.ts';
 import { seedImages } from '../harness/seeds.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
-import { runJob, withQueue } from '../harness/jobs.ts';
+import { withQueue } from '../harness/jobs.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { runDueTasks } from '../harness/tasks.ts';
-
-const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
-
-async function change(customer: TestCustomer, body: object): Promise<void> {
-  const { status } = await customer.request('PATCH', '/api/billing/topup/settings/', { body });
-  expect(status).to.equal(200);
-}
 
 /** Returns the credits of the customer's top-ups, in order. */
 async function listTopupCredits(customer: TestCustomer): Promise<number[]> {
@@ -30,25 +30,16 @@ describe('automatic top-ups', () => {
   /** Creates a subscriber with automatic top-ups of 5000 cents. */
   async function customerOn(plan: string): Promise<TestCustomer> {
     const customer = await service.createCustomer(plan);
-    await change(customer, { auto_topup_enabled: true });
+    await enableAutoTopups(customer);
     return customer;
   }
 
-  const anHourPasses = ({ email }: TestCustomer) =>
-    service.sql(
-      `WITH topup AS (
-         UPDATE topups SET created_at = created_at - interval '61 minutes'
-          WHERE kind = 'automatic' AND account_id = (SELECT id FROM accounts WHERE email = $1)
-       )
-       UPDATE accounts SET auto_topup_claimed_at = auto_topup_claimed_at - interval '61 minutes' WHERE email = $1`,
-      [email],
-    );
-
+  const anHourPasses = (customer: TestCustomer) => ageAutoTopups(service, customer);
   /** Spends all but so many credits. */
   const spendDownTo = async (customer: TestCustomer, rest: number) =>
     seedImages(service, customer, (await customer.balance()) - rest);
 
-  const sweep = (name = 'autoTopups.sweep') => runJob({ service }, 'billing', name);
+  const sweep = () => sweepAutoTopups(service);
 
   /** Runs work, and deletes the job that it enqueues for an automatic top-up. */
   const losingTheJob = (work: () => Promise<void>) =>
@@ -81,7 +72,7 @@ describe('automatic top-ups', () => {
 
     it('buy for the configured amount', async () => {
       const customer = await customerOn('pro');
-      await change(customer, { auto_topup_amount_cents: 12_345 });
+      await changeTopupSettings(customer, { auto_topup_amount_cents: 12_345 });
       await spendDownTo(customer, 7);
       expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
       expect(await listTopupCredits(customer)).to.deep.equal([4682]);
@@ -141,7 +132,7 @@ describe('automatic top-ups', () => {
 
     it('do not happen while they are switched off', async () => {
       const customer = await customerOn('pro');
-      await change(customer, { auto_topup_enabled: false, auto_topup_threshold_credits: 500 });
+      await changeTopupSettings(customer, { auto_topup_enabled: false, auto_topup_threshold_credits: 500 });
       await spendDownTo(customer, 7);
       const { status, body } = await customer.createGeneration(IMAGE);
       expect([status, body.error]).to.deep.equal([402, 'insufficient_credits']);
@@ -167,7 +158,7 @@ describe('automatic top-ups', () => {
   describe('below the threshold', () => {
     it('follow a burn within seconds', async () => {
       const customer = await customerOn('pro');
-      await change(customer, { auto_topup_threshold_credits: 1092 });
+      await changeTopupSettings(customer, { auto_topup_threshold_credits: 1092 });
       await customer.createImage();
       // The balance is not below the threshold yet.
       await sweep();
@@ -179,7 +170,7 @@ describe('automatic top-ups', () => {
 
     it('happen once for concurrent burns on two API processes, and once an hour', async () => {
       const customer = await customerOn('studio');
-      await change(customer, { auto_topup_threshold_credits: 10_000 });
+      await changeTopupSettings(customer, { auto_topup_threshold_credits: 10_000 });
       const images = await Promise.all(
         Array.from({ length: 8 }, (_, index) => customer.on(service.baseUrls[index % 2] as string).createImage()),
       );
@@ -200,7 +191,7 @@ describe('automatic top-ups', () => {
 
     it('follow a burn whose job was lost', async () => {
       const customer = await customerOn('pro');
-      await change(customer, { auto_topup_threshold_credits: 1100 });
+      await changeTopupSettings(customer, { auto_topup_threshold_credits: 1100 });
       await losingTheJob(() => customer.createImage());
       expect(await listTopupCredits(customer)).to.deep.equal([]);
       await sweep();
@@ -210,7 +201,7 @@ describe('automatic top-ups', () => {
 
     it('follow only burns, not a setting, expired credits, or a recovered balance', async () => {
       const customer = await customerOn('pro');
-      await change(customer, { auto_topup_threshold_credits: 1101 });
+      await changeTopupSettings(customer, { auto_topup_threshold_credits: 1101 });
       await sweep();
       expect(await listTopupCredits(customer), 'a raised threshold').to.deep.equal([]);
       await spendDownTo(customer, 1000);
@@ -218,7 +209,7 @@ describe('automatic top-ups', () => {
       expect(await listTopupCredits(customer), 'credits that went without a burn').to.deep.equal([]);
 
       await losingTheJob(() => customer.createImage());
-      await change(customer, { auto_topup_threshold_credits: 1102 });
+      await changeTopupSettings(customer, { auto_topup_threshold_credits: 1102 });
       await sweep();
       expect(await listTopupCredits(customer), 'a threshold that was changed after the burn').to.deep.equal([]);
 
@@ -237,7 +228,7 @@ describe('automatic top-ups', () => {
     it('are credited although the process died between recording and paying them, like manual ones', async () => {
       const customer = await customerOn('pro');
       // A simulated payment succeeds, although it is old and automatic top-ups were switched off.
-      await change(customer, { auto_topup_enabled: false });
+      await changeTopupSettings(customer, { auto_topup_enabled: false });
       await service.sql(
         `WITH customer AS (
            UPDATE accounts SET auto_topup_claimed_at = now() - interval '2 days' WHERE email = $1 RETURNING id
@@ -262,7 +253,7 @@ describe('automatic top-ups', () => {
       const customer = await customerOn('pro');
       service.fabricated.add('entitlement-matches-subscription');
       await service.sql('UPDATE accounts SET spendable_until = now() WHERE email = $1', [customer.email]);
-      await change(customer, { auto_topup_threshold_credits: 5000 });
+      await changeTopupSettings(customer, { auto_topup_threshold_credits: 5000 });
       await sweep();
       expect(await listTopupCredits(customer)).to.deep.equal([]);
     });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { enableAutoTopups } from '../harness/autoTopups.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
@@ -100,8 +101,7 @@ describe('the list of invoices', () => {
 
     it('has the invoice of an automatic top-up, which is issued after its charge', async () => {
       const customer = await billing.createCustomer('pro');
-      const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 1_095 };
-      await customer.request('PATCH', '/api/billing/topup/settings/', { body });
+      await enableAutoTopups(customer, { auto_topup_threshold_credits: 1_095 });
       await customer.createImage();
       await eventually('credited', async () => (await list(customer)).data.length === 2);
       await completeInvoices(billing);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 
@@ -117,7 +117,8 @@ describe('a subscription with payment problems', () => {
     const { latest_invoice: invoice } = billing.stripe.findSubscription(billing.customerId(customer));
     const dispute = billing.stripe.openDispute(getId(invoice));
     await billing.drained();
-    expect(await getStatus(customer)).to.equal('unpaid');
+    expect([await getStatus(customer), await customer.balance()]).to.deep.equal(['unpaid', 1100]);
+    expect((await customer.createGeneration(IMAGE)).body.error).to.equal('subscription_required');
     billing.stripe.delivery.drop = 1;
     billing.stripe.closeDispute(dispute.id, 'lost');
     await runJob(billing, 'billing', 'payments.reconcile');

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
+import { changeTopupSettings, enableAutoTopups } from '../harness/autoTopups.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { makeTasksDue, readTasks } from '../harness/tasks.ts';
+import { findTopups } from '../harness/topupInvoices.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -19,13 +21,8 @@ describe('top-ups with reversals and failures', () => {
   const last = async () => (await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1'))[0];
   /** Waits until Stripe's library has retried the call once and given up. */
   const triedTwice = async (customer: TestCustomer) => {
-    const begun = () =>
-      billing.service.sql(
-        `SELECT t.uuid FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.kind = 'automatic'`,
-        [customer.email],
-      );
-    await eventually('begun', async () => (await begun()).length === 1);
-    const [{ uuid }] = await begun();
+    await eventually('begun', async () => (await findTopups(billing, customer)).length === 1);
+    const [{ uuid }] = await findTopups(billing, customer);
     await eventually('tried twice', async () => {
       const tries = billing.stripe.requests.filter(({ idempotencyKey }) => idempotencyKey === `topup-${uuid}`);
       return tries.length === 2;
@@ -145,12 +142,7 @@ describe('top-ups with reversals and failures', () => {
     const seconds = Number(refused.headers.get('retry-after'));
     expect(seconds).to.be.within(80_000, 86_400);
     expect(refused.body.detail).to.include(`${seconds} s`);
-    const pending = async () =>
-      billing.service.sql(
-        `SELECT 1 FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 AND t.status = 'pending'`,
-        [customer.email],
-      );
-    expect(await pending(), 'a refused one leaves no row').to.have.length(10);
+    expect(await findTopups(billing, customer), 'a refused one leaves no row').to.have.length(10);
 
     const [{ spendable_until: until }] = await billing.service.sql(
       'UPDATE accounts SET spendable_until = now() FROM accounts old WHERE old.id = accounts.id AND accounts.email = $1 RETURNING old.spendable_until',
@@ -179,13 +171,7 @@ describe('top-ups with reversals and failures', () => {
   it('are not credited and not synced forever if they are paid with another amount', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const page = await openTopupPage(customer);
-    const row = async () =>
-      (
-        await billing.service.sql(
-          `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at DESC`,
-          [customer.email],
-        )
-      )[0];
+    const row = async () => (await findTopups(billing, customer))[0];
     billing.stripe.delivery.pause = true;
     billing.stripe.completeCheckout(page);
     const session = billing.stripe.store.get('checkout.session', page.split('/').at(-1));
@@ -202,14 +188,11 @@ describe('top-ups with reversals and failures', () => {
 
   it('are not charged after automatic top-ups were switched off', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-    const settings = async (body: object) => {
-      expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
-    };
-    await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 5_000 });
     billing.stripe.faults['intents.create'] = 'error';
     await customer.createImage();
     await triedTwice(customer);
-    await settings({ auto_topup_enabled: false });
+    await changeTopupSettings(customer, { auto_topup_enabled: false });
     delete billing.stripe.faults['intents.create'];
     await lookAgain();
     await eventually('given up', async () => (await last()).status === 'failed');
@@ -222,15 +205,12 @@ describe('top-ups with reversals and failures', () => {
 
   it('are credited if they were charged without a response, although they were switched off and the card was removed', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-    const settings = async (body: object) => {
-      expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
-    };
-    await settings({ auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 });
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 5_000 });
     billing.stripe.delivery.drop = 1;
     billing.stripe.faults['intents.create'] = 'drop after doing';
     await customer.createImage();
     await triedTwice(customer);
-    await settings({ auto_topup_enabled: false });
+    await changeTopupSettings(customer, { auto_topup_enabled: false });
     delete billing.stripe.faults['intents.create'];
     const { customers } = billing.stripe.summarize();
     billing.stripe.removePaymentMethod(customers.find(({ email }) => email === customer.email)?.customerId as string);

@@ -5,6 +5,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { readTasks } from '../harness/tasks.ts';
+import { findTopups } from '../harness/topupInvoices.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -140,10 +141,7 @@ describe('refunds and disputes of a running year', () => {
   it('return the credits of a top-up when its refund fails', async () => {
     const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
-    const [{ stripe_payment_intent_id: intent }] = await billing.service.sql(
-      'SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1',
-      [customer.email],
-    );
+    const [{ stripe_payment_intent_id: intent }] = await findTopups(billing, customer);
     const refund = billing.stripe.refund(intent);
     await billing.drained();
     expect(await customer.balance()).to.equal(1100);

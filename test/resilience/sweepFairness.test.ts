@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { enableAutoTopups, sweepAutoTopups } from '../harness/autoTopups.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 
@@ -74,15 +75,12 @@ describe('sweeps that read the oldest rows first', () => {
 
   it('charge an automatic top-up behind a full batch of accounts that have no customer at the processor', async () => {
     const customer = await billing.createCustomer('lite');
-    const { status } = await customer.request('PATCH', '/api/billing/topup/settings/', {
-      body: { auto_topup_enabled: true, auto_topup_threshold_credits: 1_000 },
-    });
-    expect(status).to.equal(200);
+    await enableAutoTopups(customer, { auto_topup_threshold_credits: 1_000 });
     await billing.service.sql('UPDATE accounts SET auto_topup_triggered_at = now() WHERE email = $1', [customer.email]);
     await insertCopies(customer, MORE_THAN_A_BATCH.autoTopups, {
       account: { stripe_customer_id: 'NULL', auto_topup_triggered_at: `now() - interval '1 day'` },
     });
-    await runJob(billing, 'billing', 'autoTopups.sweep');
+    await sweepAutoTopups(billing.service);
     await billing.drained();
     expect((await customer.ledger()).map(([type]) => type)).to.include('topup');
     await deleteCopies();

@@ -38,6 +38,18 @@ describe('generations while the upstream misbehaves', () => {
     });
   }
 
+  it('waits as long as a busy upstream requests before the next submit', async () => {
+    service.upstream.submit = { status: 429, headers: { 'retry-after': '4' }, body: {} };
+    const before = service.upstream.submits;
+    const { uuid } = await customer.createImage();
+    await eventually('rejected', () => service.upstream.submits === before + 1);
+    const rejectedAt = Date.now();
+    service.upstream.submit = undefined;
+    await eventually('submitted again', () => service.upstream.submits === before + 2);
+    expect(Date.now() - rejectedAt).to.be.above(3_000);
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+  });
+
   for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
     it(`keeps polling after a poll that fails with ${how}`, async () => {
       service.upstream.status = service.upstream.result = how;

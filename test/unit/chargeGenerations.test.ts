@@ -158,6 +158,16 @@ describe('the function that charges creates', () => {
       expect(await database.readAccount(account, 'balance')).to.deep.equal({ balance: 70 });
     });
 
+    it('is paid by its own account, also beside others in its round', async () => {
+      const [account, other] = [await createAccount(), await createAccount({ ledger_count: 9 })];
+      await charge([[build(account), build(other, { credits: 50 })]]);
+      for (const [owner, entry] of [
+        [account, { number: 6, amount: -30, balance_after: 70 }],
+        [other, { number: 10, amount: -50, balance_after: 50 }],
+      ] as const)
+        expect(await database.rows('ledger_entries', owner, 'number, amount, balance_after')).to.deep.equal([entry]);
+    });
+
     it('of a later round sees what the one before it has written', async () => {
       const account = await createAccount();
       const outcomes = await charge([

@@ -11,6 +11,7 @@ import { PNG, type VerbatimResponse } from '../fakes/misbehave.ts';
 import { returnImagesAs } from '../fakes/openaiImages.ts';
 import { createLargeResponse } from '../harness/largeResponse.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
 import {
   type AdapterFactory,
   buildRoute,
@@ -195,6 +196,15 @@ describe('the OpenAI adapter for images', () => {
       expect(await files()).to.deep.equal([]);
     });
   }
+
+  it('fails an image that is larger than outputs may be, and keeps no file', async () => {
+    setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000', MEDIA_MAX_BYTES: '1000000' });
+    fake.picture = Buffer.alloc(1_200_000);
+    const result = await askImage();
+    setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
+    expect(result).to.deep.equal({ state: 'failed', message: 'The model returned no usable output.' });
+    expect(await files()).to.deep.equal([]);
+  });
 
   it('deletes an image that comes with a rejection', async () => {
     const answer = { status: 400, body: { error: { message: 'No.' }, data: [{ b64_json: base64 }] } };
