@@ -43,21 +43,6 @@ describe('the deletion of an account by its owner', () => {
     expect((await getRow(customer)).deletion_requested_at).to.equal(null);
   });
 
-  it('requires a recent sign-in', async () => {
-    const { customer, visitor } = await createVisitor(service);
-    const { text } = await visitor.request(at(DELETE));
-    await service.sql(
-      `UPDATE sessions SET created_at = created_at - interval '16 minutes'
-        WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
-      [customer.email],
-    );
-    const late = await visitor.submitForm(at(DELETE), { ...findForm(text, DELETE).fields, email: customer.email });
-    const again = `/sign-in?${new URLSearchParams({ again: 'yes', return_to: DELETE }).toString()}`;
-    expect([late.status, late.headers.get('location')]).to.deep.equal([303, again]);
-    expect((await getRow(customer)).deletion_requested_at).to.equal(null);
-    expect((await visitor.request(at(DELETE))).text).to.include('Sign in again');
-  });
-
   it('ends all other credentials, and nothing can be created or bought until it is undone', async () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
     await service.sql('UPDATE accounts SET auto_topup_enabled = true WHERE email = $1', [customer.email]);

@@ -4,9 +4,14 @@ import { type TestCustomer, request } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
 import { postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
-import { buildPath, filterRoutes, isChange, type Route, VALID_BODIES } from '../harness/routes.ts';
+import { ALL_ROUTES, buildPath, filterRoutes, isChange, type Route, VALID_BODIES } from '../harness/routes.ts';
 import { changeOwner } from '../harness/people.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
+
+/** A page of the queue board, whose route stands for all of them. */
+const BOARD_PAGES = ALL_ROUTES.filter(({ method, credential }) => method === '*' && credential === 'operator').map(
+  (row) => ({ ...row, method: 'GET', path: row.path.replace('*', 'queue/poll') }),
+);
 
 describe('endpoint authorization', () => {
   let service: TestService;
@@ -16,6 +21,8 @@ describe('endpoint authorization', () => {
   /** Headers with credentials that are no longer valid. */
   let over: Record<'a revoked key' | 'an expired session' | 'an ended session', Record<string, string>>;
   let token: string;
+  /** For REST. */
+  let apiToken: string;
   /** Fields of a form, with the CSRF token of the session. */
   let fields: Record<'owner' | 'stranger', Record<string, string>>;
   before(async () => {
@@ -45,7 +52,9 @@ describe('endpoint authorization', () => {
       'an expired session': { cookie: expired.cookie, origin },
       'an ended session': { cookie: ended.cookie, origin },
     };
-    token = (await (await registerClient(service.baseUrl)).authorizeAndExchange(owner)).access_token;
+    const client = await registerClient(service.baseUrl);
+    token = (await client.authorizeAndExchange(owner)).access_token;
+    apiToken = (await client.authorizeAndExchange(owner, { resource: `${origin}/api/` })).access_token;
     const readFields = async (customer: TestCustomer) => {
       const { text } = await createBrowserFor(customer).request(`${service.baseUrl}/account/settings/`);
       return findForm(text, '/account/profile/').fields;
@@ -88,9 +97,12 @@ describe('endpoint authorization', () => {
     }
 
     for (const row of filterRoutes('cookie')) {
-      it(`${row.name}: returns 401 with an API key, because a session is required`, async () => {
+      it(`${row.name}: returns 401 with an API key or an access token, because a session is required`, async () => {
         expectError(await ask(row, { authorization: `Bearer ${owner.key}` }), 'invalid_api_key');
         expectError(await ask(row, { 'x-api-key': owner.key }), 'invalid_api_key');
+        const rejected = await ask(row, { authorization: `Bearer ${apiToken}` });
+        expectError(rejected, 'invalid_api_key');
+        expect(rejected.headers.get('www-authenticate')).to.equal('Bearer');
       });
     }
 
@@ -119,7 +131,9 @@ describe('endpoint authorization', () => {
         const { headers } = await owner.request('GET', buildPath(row));
         expect(headers.get('cache-control'), row.name).to.equal('no-store');
       }
-      const created = await owner.request('POST', '/api/keys/create/', { body: { name: 'once' } });
+      // A key needs no Origin of this service.
+      const headers = { origin: 'https://somewhere.example' };
+      const created = await owner.request('POST', '/api/keys/create/', { headers, body: { name: 'once' } });
       expect([created.status, created.headers.get('cache-control')]).to.deep.equal([201, 'no-store']);
     });
   });
@@ -150,24 +164,29 @@ describe('endpoint authorization', () => {
         for (const [what, headers] of Object.entries({ ...others, ...over })) {
           const answer = await ask(row, { accept: 'application/json, text/event-stream', ...headers });
           expect([answer.status, answer.body?.error], what).to.deep.equal([401, 'invalid_api_key']);
-          const [challenge] = answer.headers.get('www-authenticate')?.split(', ') ?? [];
+          const [challenge, ...others] = answer.headers.get('www-authenticate')?.split(', ') ?? [];
           expect(challenge, what).to.equal(`Bearer resource_metadata="${metadata}"`);
+          if (what === 'nothing') expect(others).to.deep.equal([]);
         }
       });
     }
   });
 
   describe('pages', () => {
-    for (const row of filterRoutes('member', 'operator')) {
+    for (const row of [...filterRoutes('member', 'operator'), ...BOARD_PAGES]) {
       it(`${row.name}: redirects to sign-in when the session has ended or only a key is sent`, async () => {
         const key = { authorization: `Bearer ${owner.key}` };
         const { 'an expired session': expired, 'an ended session': ended } = over;
+        const path = buildPath(row);
+        const returnTo = path === '/account/' ? '/sign-in' : `/sign-in?return_to=${encodeURIComponent(path)}`;
         for (const headers of [{}, key, expired, ended]) {
           const answer = isChange(row)
-            ? await postUrlEncoded(service.baseUrl, buildPath(row), {}, { ...headers, origin: service.baseUrl })
-            : await request(service.baseUrl, row.method, buildPath(row), { headers });
+            ? await postUrlEncoded(service.baseUrl, path, {}, { ...headers, origin: service.baseUrl })
+            : await request(service.baseUrl, row.method, path, { headers });
           expect(answer.status).to.equal(303);
-          expect(answer.headers.get('location')).to.match(/^\/sign-in(\?|$)/);
+          const location = answer.headers.get('location');
+          if (isChange(row)) expect(location).to.match(/^\/sign-in(\?|$)/);
+          else expect(location).to.equal(returnTo);
         }
       });
 
@@ -189,16 +208,15 @@ describe('endpoint authorization', () => {
       }
     }
 
-    for (const row of filterRoutes('operator')) {
+    for (const row of [...filterRoutes('operator'), ...BOARD_PAGES]) {
       it(`${row.name}: returns 403 to accounts that are not staff`, async () => {
         const visitor = createBrowserFor(stranger);
         const address = service.baseUrl + buildPath(row);
-        if (isChange(row)) {
-          const { status, text } = await visitor.submitForm(address, fields.stranger);
-          expect([status, text.includes('Staff access is required.')]).to.deep.equal([403, true]);
-          return;
-        }
-        expect((await visitor.request(address)).status).to.equal(403);
+        const { status, text } = isChange(row)
+          ? await visitor.submitForm(address, fields.stranger)
+          : await visitor.request(address);
+        expect([status, text.includes('Staff access is required.')]).to.deep.equal([403, true]);
+        if (isChange(row)) return;
         // Pages of a target do not exist for a random uuid or name; those of contract/staffConsole do.
         const expected = !/:(uuid|alert|id|kind)\b/.test(row.path) ? 200 : row.path.endsWith('/content/') ? 303 : 404;
         expect((await createBrowserFor(staff).request(address)).status).to.equal(expected);

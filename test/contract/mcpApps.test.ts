@@ -75,7 +75,8 @@ describe('MCP Apps', () => {
 
   it('stateless clients and shared caches may keep the tools, the description of the server and the page', async () => {
     const discover = { jsonrpc: '2.0', id: 4, method: 'server/discover' };
-    for (const message of [LIST_TOOLS, discover, READ_VIEW]) {
+    const listTemplates = { ...LIST_TOOLS, method: 'resources/templates/list' };
+    for (const message of [LIST_TOOLS, listTemplates, discover, READ_VIEW]) {
       const plain = (await callStateless(message, undefined)).body.result;
       expect(plain).to.include({ ttlMs: 3_600_000, cacheScope: 'public' });
       expect((await callStateless(message, APPS)).body.result).to.deep.equal(plain);
@@ -84,7 +85,8 @@ describe('MCP Apps', () => {
     expect(capabilities.extensions).to.deep.equal({ 'io.modelcontextprotocol/ui': {} });
     const { uuid } = await customer.createImage();
     const read = { ...READ_VIEW, params: { uri: `generation://${uuid}` } };
-    expect((await callStateless(read, undefined)).body.result).to.include({ ttlMs: 0, cacheScope: 'private' });
+    for (const message of [read, { ...LIST_TOOLS, method: 'resources/list' }])
+      expect((await callStateless(message, undefined)).body.result).to.include({ ttlMs: 0, cacheScope: 'private' });
   });
 
   it('the page has no references to other files, is smaller than 50 KB, and may load outputs only', async () => {

@@ -90,11 +90,4 @@ describe('MCP limits', () => {
       '',
     ]);
   });
-
-  it('tools/list allows clients to cache the tools for an hour', async () => {
-    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: STATELESS_META } };
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
-    const { body } = await postMcp(customer, list, { headers });
-    expect(body.result).to.include({ ttlMs: 3_600_000, cacheScope: 'public' });
-  });
 });

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import type { ApiResponse, RequestOptions, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
-import { openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import {
+  buildStatelessCallHeaders,
+  buildToolCall,
+  openMcpSession,
+  postMcp,
+  STATELESS_META,
+} from '../harness/mcpClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -54,6 +60,7 @@ describe('MCP messages', () => {
     expect(await codes({ method: 'tools/call', params: { name: 'none' } })).to.equal(-32_602);
     expect(await codes({ method: 'resources/read', params: { uri: 'file:///etc/passwd' } })).to.equal(-32_002);
     expect(await codes({ method: 'resources/list', params: { cursor: 'none' } })).to.equal(-32_602);
+    expect(await codes({ method: 'tools/list', params: { cursor: 'next' } })).to.equal(-32_602);
   });
 
   it('malformed tool calls return JSON-RPC errors', async () => {
@@ -84,7 +91,7 @@ describe('MCP messages', () => {
     }
   });
 
-  it('params of a wrong type return InvalidParams, with and without a session', async () => {
+  it('invalid params return InvalidParams, with and without a session', async () => {
     const messages: [string, object][] = [
       ['resources/read', { uri: 5 }],
       ['resources/read', {}],
@@ -96,14 +103,12 @@ describe('MCP messages', () => {
     ];
     for (const [method, params] of messages) expect(await codes({ method, params }), method).to.equal(-32_602);
     expect(await codes({ method: 'resources/read' })).to.equal(-32_602);
-    const stateless = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'resources/list',
-      params: { cursor: 5, _meta: STATELESS_META },
-    };
+    const stateless = { jsonrpc: '2.0', id: 1, method: 'resources/list', params: { cursor: 5, _meta: STATELESS_META } };
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/list' };
     expect((await postMcp(customer, stateless, { headers })).body.error.code).to.equal(-32_602);
+    const unknown = buildToolCall('none', {}, 1, STATELESS_META);
+    const refused = await postMcp(customer, unknown, { headers: buildStatelessCallHeaders('none') });
+    expect(refused.body.error.code).to.equal(-32_602);
   });
 
   it('__proto__ is rejected as a field name anywhere and accepted within a text', async () => {

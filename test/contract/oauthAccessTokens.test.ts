@@ -46,12 +46,6 @@ describe('MCP credentials', () => {
     );
   }
 
-  it('a request without a credential returns 401 with WWW-Authenticate: Bearer resource_metadata=...', async () => {
-    const response = await request(app.url, 'GET', '/');
-    expectError(response, 'invalid_api_key');
-    expect(response.headers.get('www-authenticate')).to.equal(`Bearer ${metadata()}`);
-  });
-
   it('a token authenticates the account that approved it, with the approved scopes', async () => {
     const [{ id }] = (await service.sql('SELECT id::int FROM accounts WHERE email = $1', [customer.email])) as any;
     const both = await get(tokens.access_token);

@@ -76,7 +76,8 @@ describe('forms of pages', () => {
       const { text } = await visitor.request(at('/account/settings/'));
       await customer.requestWithSession('POST', '/authentication/logout/');
       const { fields } = findForm(text, '/account/profile/');
-      const answer = await visitor.submitForm(at('/account/profile/'), { ...fields, first_name: 'late' });
+      const entered = { ...fields, first_name: 'late', language: 'pt-BR' };
+      const answer = await visitor.submitForm(at('/account/profile/'), entered);
       const location = '/sign-in?problem=session-ended&return_to=%2Faccount%2Fprofile%2F';
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, location]);
       const signIn = await visitor.request(at('/sign-in?problem=session-ended'));
@@ -87,7 +88,9 @@ describe('forms of pages', () => {
       const typed = 'value="late"';
       const kept = visitor.cookies.slice();
       await visitor.submitForm(at('/sign-in'), { email: customer.email });
-      expect((await visitor.request(at('/account/settings/'))).text).to.include(typed);
+      expect((await visitor.request(at('/account/settings/'))).text)
+        .to.include(typed)
+        .and.to.match(/<option value="pt-BR" selected[^>]*>/);
       expect((await visitor.request(at('/account/settings/'))).text).to.not.include(typed);
       expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
       const other = new HttpBrowser();
@@ -131,7 +134,8 @@ describe('forms of pages', () => {
 
     it('redirects to its page when its address is opened with GET', async () => {
       const { visitor } = await createVisitor(service);
-      for (const name of ['plan', 'portal', 'billing/topup', 'profile', 'payouts', 'sign-out']) {
+      const names = ['plan', 'portal', 'billing/topup', 'profile', 'identities/github/link', 'payouts', 'sign-out'];
+      for (const name of names) {
         const action = `/account/${name}/`;
         const answer = await visitor.request(at(action));
         expect([answer.status, answer.headers.get('location')], name).to.deep.equal([303, getPageWithForm(action)]);

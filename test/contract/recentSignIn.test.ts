@@ -124,6 +124,11 @@ describe('changes of credentials', () => {
     });
   }
 
+  it('are announced by the page of the deletion', async () => {
+    const { text } = await createBrowserFor(owner).request(`${service.baseUrl}/account/delete/`);
+    expect(text).to.include('Sign in again');
+  });
+
   it('include allowing an application access, but not denying it, and the request survives the sign-in', async () => {
     const user = await service.createCustomer(null);
     await age(user);

@@ -18,10 +18,6 @@ const readUser = async (customer: TestCustomer) =>
 const updateOnboarding = (customer: TestCustomer, body: unknown) =>
   customer.requestWithSession('POST', '/authentication/onboarding/advance/', { body });
 
-/** Lists keys with a session and a key. */
-const listKeys = (customer: TestCustomer, key: string) =>
-  customer.requestWithSession('GET', '/api/keys/', { headers: { authorization: `Bearer ${key}` } });
-
 describe('session endpoints', () => {
   let service: TestService;
   before(async () => {
@@ -239,17 +235,6 @@ describe('session endpoints', () => {
     for (const cookie of ['', 'token=', 'token=abc', `token=${'0'.repeat(64)}`, 'token="', 'Token=x', 'token=\u00e9'])
       for (const path of ['/authentication/me/', '/api/keys/'])
         expectError(await service.request('GET', path, { headers: { cookie } }), 'invalid_api_key');
-  });
-
-  it('an API key needs no Origin, and is accepted with the cookie of the same account only', async () => {
-    const [customer, other] = await Promise.all([service.createCustomer(null), service.createCustomer(null)]);
-    const headers = { origin: 'https://somewhere.example' };
-    const { status } = await customer.request('POST', '/api/keys/create/', { headers, body: { name: 'x' } });
-    expect(status).to.equal(201);
-    expect((await listKeys(customer, customer.key)).status).to.equal(200);
-    expectError(await listKeys(other, customer.key), 'invalid_api_key');
-    expectError(await listKeys(customer, `svc_${'0'.repeat(40)}`), 'invalid_api_key');
-    expectError(await customer.request('GET', '/api/keys/', { headers: { cookie: 'token=over' } }), 'invalid_api_key');
   });
 
   it('expired sessions are deleted by the workers', async () => {

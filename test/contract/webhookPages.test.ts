@@ -195,25 +195,6 @@ describe('webhook pages', () => {
       expect([gone.status, getTitle(gone.text)]).to.deep.equal([404, 'Error: Webhooks']);
     });
 
-    it('returns to itself after the session has ended', async () => {
-      const { customer, visitor, path } = await pages.addEndpoint();
-      const { fields } = findForm(await pages.show(visitor, path), path);
-      await customer.requestWithSession('POST', '/authentication/logout/');
-      const answer = await visitor.request(pages.at(path), {
-        method: 'POST',
-        headers: {
-          origin: service.baseUrl,
-          referer: pages.at(path),
-          'content-type': 'application/x-www-form-urlencoded',
-        },
-        body: new URLSearchParams({ ...fields, action: 'disable' }).toString(),
-      });
-      expect(answer.headers.get('location')).to.equal(
-        `/sign-in?problem=session-ended&return_to=${encodeURIComponent(path)}`,
-      );
-      expect((await listEndpoints(customer))[0].enabled).to.equal(true);
-    });
-
     it('rejects a form without a known action', async () => {
       const { visitor, path } = await pages.addEndpoint();
       for (const action of ['', 'constructor']) {

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { runProgram } from '../../dev/local/environment/program.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { ExecutableDocument } from '../harness/executableDocument.ts';
-import { connectMcpClient, describeWithClients, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { connectMcpClient, describeWithClients } from '../harness/mcpClient.ts';
 import { seedImages } from '../harness/seeds.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
@@ -63,7 +63,7 @@ describe('MCP for assistants', () => {
 
     it('generate_image with wait_seconds returns the finished image', async () => {
       const before = await connected.customer.balance();
-      const { structuredContent, content } = await use('generate_image', { ...IMAGE, wait_seconds: 30 });
+      const { structuredContent, content } = await use('generate_image', { ...IMAGE, wait_seconds: 45 });
       const { next, ...generation } = structuredContent;
       expect(generation).to.deep.equal((await connected.customer.readGeneration(generation.uuid)).body);
       expect([generation.status, next]).to.deep.equal(['succeeded', 'Show or link output_url to the user.']);
@@ -73,16 +73,6 @@ describe('MCP for assistants', () => {
         .and.match(/output_url|http/);
       expect(content).to.have.length(1);
       expect(await connected.customer.balance()).to.equal(before - 8);
-    });
-
-    it('generate_video with wait_seconds reports a failure and its refund', async () => {
-      service.upstream.outcome = 'fail';
-      const before = await connected.customer.balance();
-      const video = { prompt: 'waves', duration: 5, resolution: '720p', wait_seconds: 30 };
-      const { isError, structuredContent, content } = await use('generate_video', video);
-      expect([isError ?? false, structuredContent.status]).to.deep.equal([false, 'failed']);
-      expect(content[0].text).to.match(/35 credits were refunded/);
-      expect(await connected.customer.balance()).to.equal(before);
     });
 
     it('generate_image returns the queued generation when the wait is over, after reports of its progress', async () => {
@@ -102,16 +92,6 @@ describe('MCP for assistants', () => {
       await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
       service.upstream.end(prompt, 'succeeded');
       await connected.customer.waitForEnd(structuredContent.uuid);
-    });
-
-    it('wait_seconds has the same limits in all tools', async () => {
-      for (const seconds of [-1, 46, 1.5, '5']) {
-        const { isError, structuredContent } = await use('generate_image', { ...IMAGE, wait_seconds: seconds });
-        expect([isError, structuredContent.error]).to.deep.equal([true, 'validation_error']);
-        expect(structuredContent.detail).to.match(/^wait_seconds must be/);
-      }
-      const estimate = await use('generate_image', { ...IMAGE, wait_seconds: 45, dry_run: true });
-      expect(estimate.structuredContent.credits).to.equal(8);
     });
 
     it('get_generation with include_thumbnail adds the thumbnail as an image', async () => {
@@ -206,37 +186,6 @@ describe('MCP for assistants', () => {
       for (const text of texts) expect(text).to.match(/http\S+\/account\/billing\/ /);
       await assistant.close();
     }
-  });
-
-  it('stateless lists that are the same for every account may be cached for an hour, and others not', async () => {
-    const customer = await service.createCustomer('pro');
-    const list = async (method: string) => {
-      const message = { jsonrpc: '2.0', id: 1, method, params: { _meta: STATELESS_META } };
-      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
-      const { ttlMs, cacheScope } = (await postMcp(customer, message, { headers })).body.result;
-      return [ttlMs, cacheScope];
-    };
-    for (const method of ['tools/list', 'resources/templates/list', 'server/discover'])
-      expect(await list(method), method).to.deep.equal([3_600_000, 'public']);
-    expect(await list('resources/list')).to.deep.equal([0, 'private']);
-  });
-
-  it('an idempotent repeat with wait_seconds returns the same generation and charges nothing', async () => {
-    const customer = await service.createCustomer('pro');
-    const assistant = await connectMcpClient(customer);
-    const call = { name: 'generate_image', arguments: { ...IMAGE, wait_seconds: 30 } };
-    const _meta = { idempotencyKey: randomUUID() };
-    const [first, again] = [
-      await assistant.client.callTool({ ...call, _meta }),
-      await assistant.client.callTool({ ...call, _meta }),
-    ];
-    expect(again.structuredContent).to.deep.equal(first.structuredContent);
-    expect(again.content[0].text).to.match(/created before by the same request: nothing more was charged/);
-    expect(await customer.ledger()).to.deep.equal([
-      ['grant', 1100],
-      ['burn', -8],
-    ]);
-    await assistant.close();
   });
 
   for (const name of ['sdk1', 'sdk2']) {

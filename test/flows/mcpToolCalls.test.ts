@@ -110,11 +110,14 @@ describe('MCP tool calls', () => {
       expect(await customer.balance()).to.equal(before - 16);
 
       const keyed = { idempotencyKey: randomUUID() };
-      const [third, fourth] = [await send(9, keyed), await send(10, keyed)];
-      expect(fourth.structuredContent.uuid).to.equal(third.structuredContent.uuid);
+      const waiting = { ...input, wait_seconds: 30 };
+      const [third, fourth] = [await send(9, keyed, waiting), await send(10, keyed, waiting)];
+      expect(third.structuredContent.status).to.equal('succeeded');
+      expect(fourth.structuredContent).to.deep.equal(third.structuredContent);
+      expect(fourth.content[0].text).to.match(/created before by the same request: nothing more was charged/);
+      expect(await customer.balance()).to.equal(before - 24);
       const mismatch = await send(11, keyed, { ...input, prompt: 'another' });
       expect(mismatch.structuredContent.error).to.equal('validation_error');
-      await customer.waitForEnd(third.structuredContent.uuid);
 
       // Some clients restart their message ids within a session: another input under the same id is a new request.
       const recounted = await send(7, undefined, { ...input, prompt: 'recounted' });

@@ -1,20 +1,13 @@
 import { expect } from 'chai';
-import { IMAGE, TestCustomer, VIDEO } from '../harness/apiClient.ts';
+import { IMAGE, type TestCustomer, VIDEO } from '../harness/apiClient.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
-import { registerClient } from '../harness/oauthClient.ts';
-import { addKey, readUsed, setApplicationLimit, setKeyLimit } from '../harness/spendingLimits.ts';
+import { addKey, readUsed, setKeyLimit } from '../harness/spendingLimits.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const NOON = new Date(Date.UTC(new Date().getUTCFullYear() + 1, 4, 30, 12));
-
-/** Calls generate_image over MCP. @returns its result. */
-async function callGenerateImage(assistant: TestCustomer): Promise<any> {
-  const image = buildToolCall('generate_image', { prompt: 'a lighthouse', resolution: '1K' });
-  return (await postMcp(assistant, image, { headers: await openMcpSession(assistant) })).body.result;
-}
 
 describe('the spending limit', () => {
   let service: TestService;
@@ -155,27 +148,6 @@ describe('the spending limit', () => {
     await refundGeneration(uuid, { kind: 'system', systemUser: 'test', reason: 'A blurred image' });
     expect(await readUsed(service, customer)).to.equal(8);
     await customer.createImage();
-    await service.checkIntegrity();
-  });
-
-  it('of an application is shared by its grants, and its error names the application and its page', async () => {
-    const customer = await service.createCustomer('studio');
-    const client = await registerClient(service.baseUrl);
-    const connect = async () => {
-      const { access_token: token } = await client.authorizeAndExchange(customer);
-      return new TestCustomer(customer.baseUrl, customer.email, customer.cookie, token);
-    };
-    const [first, second] = [await connect(), await connect()];
-    expect((await callGenerateImage(first)).isError).to.not.equal(true);
-    await setApplicationLimit(service, customer, client.clientId, { credits: 16, period: 'month' });
-    expect((await callGenerateImage(second)).isError).to.not.equal(true);
-    const { isError, structuredContent } = await callGenerateImage(first);
-    expect([isError, structuredContent.error]).to.deep.equal([true, 'spending_limit_reached']);
-    expect(structuredContent.detail)
-      .to.match(/^The spending limit of the application .+ is 16 credits per month: 16 are used/)
-      .and.include(`at ${service.baseUrl}/account/applications/ (connected applications).`);
-    await customer.createImage();
-    expect(await readUsed(service, customer)).to.equal(16);
     await service.checkIntegrity();
   });
 

@@ -43,20 +43,6 @@ describe('staff pages', () => {
 
   describe('access', () => {
     for (const path of ['/admin/', BOARD, `${BOARD}/`, `${BOARD}/queue/poll`]) {
-      it(`${path} redirects visitors without a session to sign-in with a return path`, async () => {
-        const { status, headers } = await visit(path);
-        expect(status).to.equal(303);
-        expect(headers.get('location')).to.equal(`/sign-in?return_to=${encodeURIComponent(path)}`);
-      });
-
-      it(`${path} rejects users who are not staff with an error page and 403`, async () => {
-        const { status, headers, text } = await visit(path, someone);
-        expect(status).to.equal(403);
-        expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
-        expect(text).to.include('Staff access is required.').and.to.include('Access denied');
-        expect(text).to.include('Sign in with another account');
-      });
-
       it(`${path} is shown to staff`, async () => {
         const { status, text } = await visit(path, staff);
         expect(status).to.equal(200);
@@ -91,6 +77,7 @@ describe('staff pages', () => {
       const [name = '', value = ''] = account.cookie.split('=');
       visitor.cookies.push({ name, value, path: '/' });
       const { text } = await visitor.request(`${service.baseUrl}/admin/`);
+      expect(text).to.include('Access denied').and.to.include('Sign in with another account');
       const { fields } = findForm(text, '/account/sign-out/');
       const { status, headers } = await visitor.submitForm(`${service.baseUrl}/account/sign-out/`, fields);
       expect([status, headers.get('location')]).to.deep.equal([303, '/sign-in?done=signed-out']);
