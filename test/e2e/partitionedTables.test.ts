@@ -14,12 +14,12 @@ import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
  * the reason for the choice.
  */
 const FILES = [
+  'test/contract/generations.test.ts',
   'test/contract/generationFilters.test.ts',
   'test/flows/generationInputs.test.ts',
   'test/flows/spendingLimits.test.ts',
   'test/flows/usageByKey.test.ts',
   'test/resilience/cancelSubmitted.test.ts',
-  'test/resilience/concurrentRequests.test.ts',
   'test/payments/creditPeriods.test.ts',
   'test/resilience/sweepFairness.test.ts',
 ];
