@@ -53,8 +53,8 @@ export interface Call {
   repetition: 'safe' | 'keyed' | 'once';
   /** Signed address that receives a file, instead of the path. The key is not sent to it. */
   target?: { url: string; headers: Record<string, string>; file: Blob | ArrayBuffer | Uint8Array };
-  /** Time for which the service may hold the response back, in addition to the timeout. */
-  heldMs?: number;
+  /** Milliseconds that an attempt may take in addition to the timeout. */
+  extraMs?: number;
 }
 
 /** Progress of an attempt. */
@@ -161,7 +161,7 @@ export class Transport {
 
   /** Runs an attempt until it ends, its time is over, or the signal aborts. */
   async #limitTime<Result>(
-    { heldMs = 0 }: Call,
+    { extraMs = 0 }: Call,
     attempt: Attempt,
     signal: AbortSignal | undefined,
     work: (ended: AbortSignal) => Promise<Result>,
@@ -173,7 +173,7 @@ export class Transport {
     });
     const abort = () => controller.abort(signal?.reason);
     const expire = () => controller.abort(timeoutError(attempt.isAwaitingToken ? 'getToken' : this.#baseUrl));
-    const timer = setTimeout(expire, this.#timeoutMs + heldMs);
+    const timer = setTimeout(expire, this.#timeoutMs + extraMs);
     signal?.addEventListener('abort', abort, { once: true });
     try {
       return await Promise.race([work(controller.signal), aborted]);
