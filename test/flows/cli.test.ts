@@ -39,6 +39,12 @@ describe('the command line', () => {
   };
   /** The terminal of a person who has not signed in. */
   const createVisitor = () => createTerminal({ GENMETER_URL: undefined, GENMETER_KEY: undefined });
+  /** Stores the key of the customer, which is read from a pipe. */
+  const logIn = async (key = customer.key) => {
+    const terminal = createVisitor();
+    Object.assign(terminal, { isInteractive: false, secret: key });
+    return { terminal, ...(await terminal.run('login', '--url', service.baseUrl, '--key')) };
+  };
   const file = () => join(folder, 'genmeter/credentials.json');
 
   describe('login', () => {
@@ -56,29 +62,27 @@ describe('the command line', () => {
       expect((await createVisitor().run('usage')).status).to.equal(0);
     });
 
+    it('takes no key as an argument, which other users of the machine could read', async () => {
+      const { status, stderr } = await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      expect([status, stderr.includes(customer.key), readdirSync(folder)]).to.deep.equal([2, false, []]);
+    });
+
     it('restricts a file that others could read, with --key and without opening a browser', async () => {
       mkdirSync(join(folder, 'genmeter'));
       writeFileSync(file(), '{}', { mode: 0o644 });
-      const terminal = createVisitor();
-      const { status } = await terminal.run('login', '--url', service.baseUrl, '--key', customer.key);
+      const { status, terminal } = await logIn();
       expect([status, terminal.opened]).to.deep.equal([0, []]);
       expect(statSync(file()).mode & 0o777).to.equal(0o600);
     });
 
     it('stores nothing if the service rejects the key', async () => {
-      const { status, stderr } = await createVisitor().run(
-        'login',
-        '--url',
-        service.baseUrl,
-        '--key',
-        `svc_${'0'.repeat(40)}`,
-      );
+      const { status, stderr } = await logIn(`svc_${'0'.repeat(40)}`);
       expect([status, readdirSync(join(folder, 'genmeter'))]).to.deep.equal([3, []]);
       expect(stderr).to.include('unknown or revoked');
     });
 
     it('does not send the stored key to another address', async () => {
-      await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      await logIn();
       const { status, stderr } = await createTerminal({ GENMETER_URL: 'http://127.0.0.1:9', GENMETER_KEY: '' }).run(
         'usage',
       );
@@ -88,7 +92,7 @@ describe('the command line', () => {
 
     it('is needed by commands that use the account, and logout deletes the key', async () => {
       expect((await createVisitor().run('list')).status).to.equal(3);
-      await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      await logIn();
       expect((await createVisitor().run('list')).status).to.equal(0);
       expect((await createVisitor().run('logout')).stdout).to.include('remains valid');
       expect((await createVisitor().run('list')).status).to.equal(3);
