@@ -121,6 +121,12 @@ describe('the retries of the client', () => {
     });
   });
 
+  it('do not report a lost create as rejected by the rate limit', async () => {
+    service.replies = [lost, error(429, 'rate_limited', { 'retry-after': '61' })];
+    expect(await catchError(createClient().generations.create(IMAGE))).to.include({ error: 'network_error' });
+    expect(service.requests).to.have.length(2);
+  });
+
   for (const [status, code] of [
     [400, 'validation_error'],
     [401, 'invalid_api_key'],

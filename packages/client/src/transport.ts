@@ -99,7 +99,8 @@ export class Transport {
       throw new TypeError('idempotencyKey must consist of printable ASCII characters.');
     }
     const headers = this.#buildHeaders(call, idempotencyKey);
-    let isOutcomeUnknown = false;
+    /** Error of an attempt that the service may have executed. */
+    let uncertain: unknown;
     let rejected: string | undefined;
     for (let number = 0; ; number += 1) {
       const attempt: Attempt = { isAwaitingToken: false };
@@ -117,11 +118,15 @@ export class Transport {
           continue;
         }
         // The attempt whose response was lost has deleted it.
-        if (!isUnsent && status === 404 && call.method === 'DELETE' && isOutcomeUnknown) return undefined as Result;
-        isOutcomeUnknown ||= !isUnsent && (status === undefined || status >= 500);
+        if (!isUnsent && status === 404 && call.method === 'DELETE' && uncertain !== undefined)
+          return undefined as Result;
+        if (!isUnsent && (status === undefined || status >= 500)) uncertain = error;
         const delayMs = computeRetryDelay(number, retryAfterMs);
         const isRepeatable = isUnsent ? mayRequestTokenAgain(error) : mayRepeat(call, error);
-        if (number >= this.#maxRetries || !isRepeatable || delayMs === undefined) throw error;
+        if (number >= this.#maxRetries || !isRepeatable || delayMs === undefined) {
+          // A 429 says that its own attempt was not executed, and nothing of an earlier one.
+          throw status === 429 ? (uncertain ?? error) : error;
+        }
         await sleep(delayMs, signal);
       }
     }
