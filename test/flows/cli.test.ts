@@ -7,6 +7,7 @@ import { getUpstreamRoutes } from '../../shared/gateways/upstreams/index.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type CliResult, TestTerminal } from '../harness/cliTerminal.ts';
+import { LossyProxy } from '../harness/lossyProxy.ts';
 import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
@@ -39,6 +40,12 @@ describe('the command line', () => {
   };
   /** The terminal of a person who has not signed in. */
   const createVisitor = () => createTerminal({ GENMETER_URL: undefined, GENMETER_KEY: undefined });
+  /** Stores the key of the customer, which is read from a pipe. */
+  const logIn = async (key = customer.key) => {
+    const terminal = createVisitor();
+    Object.assign(terminal, { isInteractive: false, secret: key });
+    return { terminal, ...(await terminal.run('login', '--url', service.baseUrl, '--key')) };
+  };
   const file = () => join(folder, 'genmeter/credentials.json');
 
   describe('login', () => {
@@ -56,29 +63,27 @@ describe('the command line', () => {
       expect((await createVisitor().run('usage')).status).to.equal(0);
     });
 
+    it('takes no key as an argument, which other users of the machine could read', async () => {
+      const { status, stderr } = await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      expect([status, stderr.includes(customer.key), readdirSync(folder)]).to.deep.equal([2, false, []]);
+    });
+
     it('restricts a file that others could read, with --key and without opening a browser', async () => {
       mkdirSync(join(folder, 'genmeter'));
       writeFileSync(file(), '{}', { mode: 0o644 });
-      const terminal = createVisitor();
-      const { status } = await terminal.run('login', '--url', service.baseUrl, '--key', customer.key);
+      const { status, terminal } = await logIn();
       expect([status, terminal.opened]).to.deep.equal([0, []]);
       expect(statSync(file()).mode & 0o777).to.equal(0o600);
     });
 
     it('stores nothing if the service rejects the key', async () => {
-      const { status, stderr } = await createVisitor().run(
-        'login',
-        '--url',
-        service.baseUrl,
-        '--key',
-        `svc_${'0'.repeat(40)}`,
-      );
+      const { status, stderr } = await logIn(`svc_${'0'.repeat(40)}`);
       expect([status, readdirSync(join(folder, 'genmeter'))]).to.deep.equal([3, []]);
       expect(stderr).to.include('unknown or revoked');
     });
 
     it('does not send the stored key to another address', async () => {
-      await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      await logIn();
       const { status, stderr } = await createTerminal({ GENMETER_URL: 'http://127.0.0.1:9', GENMETER_KEY: '' }).run(
         'usage',
       );
@@ -88,7 +93,7 @@ describe('the command line', () => {
 
     it('is needed by commands that use the account, and logout deletes the key', async () => {
       expect((await createVisitor().run('list')).status).to.equal(3);
-      await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      await logIn();
       expect((await createVisitor().run('list')).status).to.equal(0);
       expect((await createVisitor().run('logout')).stdout).to.include('remains valid');
       expect((await createVisitor().run('list')).status).to.equal(3);
@@ -261,12 +266,69 @@ describe('the command line', () => {
         .and.include('Interrupted.');
     });
 
-    it('says why the output could not be stored, and leaves no part of a file', async () => {
-      const target = join(folder, `${'lighthouse'.repeat(30)}.png`);
+    it('charges nothing if the file cannot be stored under its name', async () => {
+      const target = join(folder, `${'l'.repeat(215)}.png`);
       const { status, stderr } = await run('create', 'image', 'A lighthouse', '-o', target);
-      expect(status).to.equal(5);
-      expect(stderr).to.match(/could not be stored \(ENAMETOOLONG.*genmeter get \S+ -o /s);
-      expect(readdirSync(folder)).to.deep.equal([]);
+      expect([status, stderr.includes('ENAMETOOLONG')]).to.deep.equal([2, true]);
+      expect([readdirSync(folder), await customer.balance()]).to.deep.equal([[], 1_100]);
+    });
+
+    it('names after the charge why the output was not stored and the command that stores it, with status 1', async () => {
+      service.upstream.outcome = 'wait';
+      const target = join(folder, 'images');
+      mkdirSync(target);
+      const running = run('create', 'image', 'A lost lighthouse', '-o', `${target}/a.png`, '--force');
+      await eventually('the job was submitted', () => service.upstream.jobsFor('A lost lighthouse').length > 0);
+      rmSync(target, { recursive: true });
+      service.upstream.end('A lost lighthouse', 'succeeded');
+      const { status, stderr } = await running;
+      expect(status).to.equal(1);
+      const [, command = ''] = /could not be stored: ENOENT.*genmeter (get \S+ -o \S+ --force)\n$/.exec(stderr) ?? [];
+      mkdirSync(target);
+      expect((await run(...command.split(' '))).status, stderr).to.equal(0);
+      expect(readFileSync(`${target}/a.png`)).to.deep.equal(PNG);
+    });
+
+    it('leaves no part of a file that cannot be stored, which get says with status 1', async () => {
+      const { uuid } = await runJson('create', 'image', 'A lighthouse', '--wait');
+      mkdirSync(join(folder, `${uuid}.png`));
+      const { status, stderr } = await run('get', uuid, '-o', folder, '--force');
+      expect([status, stderr.includes('The output could not be stored: E')], stderr).to.deep.equal([1, true]);
+      expect(readdirSync(folder)).to.deep.equal([`${uuid}.png`]);
+    });
+
+    describe('when responses are lost', () => {
+      let proxy: LossyProxy;
+      beforeEach(async () => {
+        proxy = await new LossyProxy(service.baseUrl).start();
+      });
+      afterEach(() => proxy.stop());
+      const runLossy = (...args: string[]) => createTerminal({ GENMETER_URL: proxy.url }).run(...args);
+      const CREATE = ['create', 'image', 'A lighthouse', '--wait'];
+
+      it('prints one error with the uuid of what was charged, and status 1, if the wait fails', async () => {
+        proxy.lost = /\?wait=/;
+        const quiet = await runLossy(...CREATE, '-q');
+        expect(quiet.status).to.equal(1);
+        const [, command = ''] = /^Error: Overloaded\. .*genmeter (get \S+ --wait)\n$/.exec(quiet.stderr) ?? [];
+        expect((await run(...command.split(' '))).status, quiet.stderr).to.equal(0);
+        const { status, stderr } = await runLossy(...CREATE, '--json');
+        const { uuid, error } = JSON.parse(stderr);
+        expect([status, error, (await run('get', uuid)).status]).to.deep.equal([1, 'internal_error', 0]);
+      });
+
+      it('prints one error with the key that repeats the create without a second charge, and status 1', async () => {
+        proxy.lost = /\/create\//;
+        const quiet = await runLossy(...CREATE, '-q');
+        const [, key = ''] = /^Error: Overloaded\. .* --idempotency-key (\S+)\n$/.exec(quiet.stderr) ?? [];
+        expect([quiet.status, key], quiet.stderr).to.deep.equal([1, proxy.idempotencyKey]);
+        const { status, stderr } = await runLossy(...CREATE, '--json');
+        const { idempotency_key: second, error } = JSON.parse(stderr);
+        expect([status, error, second]).to.deep.equal([1, 'internal_error', proxy.idempotencyKey]);
+        expect((await run(...CREATE, '--idempotency-key', key)).status).to.equal(0);
+        expect((await run(...CREATE, '--idempotency-key', second)).status).to.equal(0);
+        expect(await customer.balance()).to.equal(1_100 - 2 * 8);
+      });
     });
   });
 

@@ -186,6 +186,12 @@ describe('the command line, signed in through the browser', () => {
       expect(await countRefreshTokens()).to.equal(1);
     });
 
+    it('is used for its address with a slash at the end', async () => {
+      const env = { XDG_CONFIG_HOME: cli.user.folder, GENMETER_URL: `${cli.service.baseUrl}/` };
+      const { status, stderr } = await new TestTerminal(env).run('usage');
+      expect(status, stderr).to.equal(0);
+    });
+
     it('is not sent to another address, and not needed for public commands', async () => {
       const elsewhere = new TestTerminal({ XDG_CONFIG_HOME: cli.user.folder, GENMETER_URL: 'http://127.0.0.1:9' });
       expect((await elsewhere.run('usage')).stderr).to.include('There is no sign-in for http://127.0.0.1:9 yet.');

@@ -174,7 +174,9 @@ describe('signing in to the command line through the browser', () => {
     expect(await cli.user.listActiveGrants()).to.deep.equal([
       { client_id: 'genmeter-cli', resource: `${cli.service.baseUrl}/api/` },
     ]);
-    expect((await cli.user.run('login', '--key', cli.user.customer.key)).status).to.equal(0);
+    const terminal = cli.user.createTerminal();
+    terminal.secret = cli.user.customer.key;
+    expect((await terminal.run('login', '--key')).status).to.equal(0);
     expect(cli.user.readCredentials()).to.deep.equal({ url: cli.service.baseUrl, key: cli.user.customer.key });
     expect(await cli.user.listActiveGrants()).to.deep.equal([]);
   });

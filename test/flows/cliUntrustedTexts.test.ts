@@ -87,6 +87,14 @@ describe('texts of a service that the command line prints or uses', () => {
     }
   });
 
+  it('are JSON without a hint beside it with --json', async () => {
+    service.status = 'queued';
+    expect((await createTerminal().run('cancel', 'one')).stderr).to.match(/^The provider has to confirm/);
+    service.status = 'queued';
+    const { stdout, stderr } = await createTerminal().run('cancel', 'one', '--json');
+    expect([JSON.parse(stdout).uuid, stderr]).to.deep.equal([CONTROLS, '']);
+  });
+
   it('do not choose the folder of an output', async () => {
     const target = join(folder, 'one/two');
     mkdirSync(target, { recursive: true });

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
@@ -162,5 +162,19 @@ describe('a generation with several files', () => {
     expect(status, stderr).to.equal(0);
     expect((await readdir(folder)).toSorted()).to.deep.equal([`${made.uuid}.2.png`, `${made.uuid}.png`]);
     expect(await readFile(join(folder, `${made.uuid}.2.png`))).to.deep.equal(PNG);
+  });
+
+  it('is not created by the command line if one of its files exists, except with --force', async () => {
+    const folder = await mkdtemp(join(requireTestEnv('TEST_FOLDER'), 'outputs-'));
+    const env = { XDG_CONFIG_HOME: folder, GENMETER_URL: service.baseUrl, GENMETER_KEY: customer.key };
+    const second = join(folder, 'a.2.png');
+    await writeFile(second, 'precious');
+    const balance = await customer.balance();
+    const args = ['create', 'image', 'Two', '-m', 'series', '-p', 'count=2', '-o', join(folder, 'a.png')];
+    const { status, stderr } = await new TestTerminal(env).run(...args);
+    expect([status, stderr.includes(`${second} exists and was not replaced.`)]).to.deep.equal([2, true]);
+    expect(await customer.balance()).to.equal(balance);
+    expect((await new TestTerminal(env).run(...args, '--force')).status).to.equal(0);
+    expect(await readFile(second)).to.deep.equal(PNG);
   });
 });

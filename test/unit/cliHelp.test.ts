@@ -69,7 +69,8 @@ describe('the help of the command line', () => {
     expect(pages[0]?.text)
       .to.include('genmeter login --url')
       .and.include('GENMETER_KEY')
-      .and.match(/0 success.*1 error.*2 wrong.*3 .*4 .*\n5 .*6 .*130 /);
+      .and.match(/0 success.*1 error.*2 wrong.*3 .*4 .*\n5 .*6 .*130 /)
+      .and.include('Repeat a create only with --idempotency-key');
   });
 });
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Genmeter, GenmeterError, type GenmeterOptions } from '../../packages/client/src/index.ts';
 import { HttpFake } from '../fakes/httpFake.ts';
@@ -120,6 +121,12 @@ describe('the retries of the client', () => {
     });
   });
 
+  it('do not report a lost create as rejected by the rate limit', async () => {
+    service.replies = [lost, error(429, 'rate_limited', { 'retry-after': '61' })];
+    expect(await catchError(createClient().generations.create(IMAGE))).to.include({ error: 'network_error' });
+    expect(service.requests).to.have.length(2);
+  });
+
   for (const [status, code] of [
     [400, 'validation_error'],
     [401, 'invalid_api_key'],
@@ -201,6 +208,21 @@ describe('the retries of the client', () => {
       ['PUT', 'https://files.example/one', false],
       ['GET', 'https://example.com/api/uploads/one/', true],
     ]);
+  });
+
+  it('give an attempt to send a file more time than the timeout', async () => {
+    const { uploads } = new Genmeter({
+      baseUrl: 'https://example.com',
+      timeout: 50,
+      maxRetries: 0,
+      fetch: async (_url, init) => {
+        await delay(300, undefined, { signal: init?.signal ?? undefined });
+        return new Response(null, { status: 204 });
+      },
+    });
+    const created = { uuid: 'one', upload_url: 'https://files.example/one', headers: {}, expires_at: '' };
+    await uploads.send(created, new Uint8Array(3));
+    expect(await catchError(uploads.get('one'))).to.include({ error: 'timeout' });
   });
 
   it('do not make a wait read more often than every two seconds if the service does not hold its response back', async () => {

@@ -10,7 +10,7 @@ import { addLoginCommands } from './commands/login.ts';
 import { addOpenCommand } from './commands/open.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
 import { toLine } from './output.ts';
-import { CommandError, EXIT, type ExitCode, type Terminal } from './terminal.ts';
+import { ChargedError, CommandError, EXIT, type ExitCode, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 const EXIT_CODES = `
@@ -19,7 +19,8 @@ GENMETER_URL and GENMETER_KEY in the environment replace the stored sign-in.
 Help for a command: genmeter create image --help
 
 Exit status: 0 success, 1 error, 2 wrong command line, 3 not signed in, 4 credits or subscription missing,
-5 temporary error (try again), 6 the generation failed, 130 interrupted.`;
+5 temporary error and nothing was charged (try again), 6 the generation failed, 130 interrupted.
+Repeat a create only with --idempotency-key: without it, each repetition may charge again.`;
 
 /** Runs a command line. @returns the status of the process. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
@@ -80,28 +81,39 @@ function createProgram(terminal: Terminal): Command {
 }
 
 function reportError(thrown: unknown, terminal: Terminal): ExitCode {
-  const { isJson } = terminal;
+  const charged = thrown instanceof ChargedError ? thrown : undefined;
+  const { exitCode, fields, text } = describeError(charged === undefined ? thrown : charged.cause, terminal.signal);
+  const advice = charged === undefined ? '' : ` ${charged.message}`;
+  const json = { ...fields, detail: `${fields.detail}${advice}`, ...charged?.fields };
+  terminal.note(terminal.isJson ? JSON.stringify(json) : toLine(`${text}${advice}`));
+  return charged === undefined || exitCode === EXIT.interrupted ? exitCode : EXIT.failure;
+}
+
+interface ErrorDescription {
+  exitCode: ExitCode;
+  /** Printed as JSON. */
+  fields: { error: string; detail: string; status?: number | null; request_id?: string | null };
+  /** Printed for people. */
+  text: string;
+}
+
+function describeError(thrown: unknown, signal: AbortSignal): ErrorDescription {
   const { cause } = thrown as Error;
   // The client wraps errors of the sign-in.
   const error = cause instanceof CommandError ? cause : thrown;
-  if (terminal.signal.aborted || (error as Error).name === 'AbortError') {
-    terminal.note(
-      isJson ? JSON.stringify({ error: 'interrupted', detail: 'The command was interrupted.' }) : 'Interrupted.',
-    );
-    return EXIT.interrupted;
-  }
   const { name, message } = error as Error;
+  if (signal.aborted || name === 'AbortError') {
+    const fields = { error: 'interrupted', detail: 'The command was interrupted.' };
+    return { exitCode: EXIT.interrupted, fields, text: 'Interrupted.' };
+  }
   if (error instanceof GenmeterError) {
     const { error: code, detail, status, requestId } = error;
     const id = requestId === undefined ? '' : ` (request ${requestId})`;
-    const json = { error: code, detail, status: status ?? null, request_id: requestId ?? null };
-    terminal.note(isJson ? JSON.stringify(json) : toLine(`Error: ${detail}${id}`));
-    return chooseExitCode(error);
+    const fields = { error: code, detail, status: status ?? null, request_id: requestId ?? null };
+    return { exitCode: chooseExitCode(error), fields, text: `Error: ${detail}${id}` };
   }
-  const isOwn = error instanceof CommandError;
-  const code = isOwn ? error.code : name;
-  terminal.note(isJson ? JSON.stringify({ error: code, detail: message }) : toLine(`Error: ${message}`));
-  return isOwn ? error.exitCode : EXIT.failure;
+  const { exitCode, code } = error instanceof CommandError ? error : { exitCode: EXIT.failure, code: name };
+  return { exitCode, fields: { error: code, detail: message }, text: `Error: ${message}` };
 }
 
 function chooseExitCode({ error, status }: GenmeterError): ExitCode {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, createWriteStream, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, createWriteStream, existsSync, lstatSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join, parse } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -17,22 +17,34 @@ export const STANDARD_OUTPUT = '-';
 
 const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
-/** Checks, before credits are charged, that an output can be stored. @throws CommandError otherwise. */
-export async function requireTarget(options: OutputOptions, terminal: Terminal): Promise<void> {
+/** The most files that a generation has. */
+export const OUTPUTS_MAX = 16;
+
+/**
+ * Checks, before credits are charged, that outputs can be stored, and asks before files are replaced.
+ * @param count number of files that the generation may have.
+ * @throws CommandError if they cannot, or must not be.
+ */
+export async function requireTarget(options: OutputOptions, terminal: Terminal, count = 1): Promise<void> {
   const { output: target } = options;
   if (target === undefined) return;
   if (target === STANDARD_OUTPUT) return requireOutputPipe(terminal);
-  const folder = isFolder(target) ? target : dirname(target);
+  const first = isFolder(target) ? join(target, randomUUID()) : target;
+  const folder = dirname(first);
   try {
     // Fails as well if the folder does not exist.
     accessSync(folder, constants.W_OK);
     if (!isFolder(folder)) throw new Error('it is not a folder');
+    // Fails if the name is too long.
+    lstatSync(namePart(addNumber(first, count)), { throwIfNoEntry: false });
   } catch (error) {
     const reason = (error as Error).message;
     const detail = `The output cannot be stored in the folder ${folder} of --output: ${reason}. Nothing was requested.`;
     throw new CommandError(EXIT.usage, 'usage', detail);
   }
-  if (folder !== target) await requireReplaceable(target, options, terminal);
+  for (let number = 1; number <= count; number += 1) {
+    await requireReplaceable(addNumber(first, number), options, terminal);
+  }
 }
 
 function requireOutputPipe({ isJson, isOutputTerminal }: Terminal): void {
@@ -64,15 +76,15 @@ export async function downloadOutputs(
   if (target === undefined) return [];
   if (url === null) throw new CommandError(EXIT.failure, 'no_output', `Generation ${uuid} has no output.`);
   if (target === STANDARD_OUTPUT) {
-    await transfer(generation, target, terminal, async () => terminal.writeFile(await request(url, terminal.signal)));
+    await transfer(terminal, async () => terminal.writeFile(await request(url, terminal.signal)));
     return [];
   }
   const first = isFolder(target) ? join(target, nameFile(uuid, url)) : target;
   const files: string[] = [];
   for (const [index, { output_url: address }] of outputs.entries()) {
-    const file = index === 0 ? first : addNumber(first, index + 1);
+    const file = addNumber(first, index + 1);
     if (file !== target) await requireReplaceable(file, options, terminal);
-    await transfer(generation, target, terminal, () => store(address ?? url, file, terminal.signal));
+    await transfer(terminal, () => store(address ?? url, file, terminal.signal));
     files.push(file);
   }
   return files;
@@ -80,7 +92,7 @@ export async function downloadOutputs(
 
 /** Stores a file under its name once it is complete. */
 async function store(url: string, file: string, signal: AbortSignal): Promise<void> {
-  const partial = `${file}.${randomUUID()}.part`;
+  const partial = namePart(file);
   try {
     await pipeline(await request(url, signal), createWriteStream(partial, { flags: 'wx' }), { signal });
     await rename(partial, file);
@@ -91,8 +103,12 @@ async function store(url: string, file: string, signal: AbortSignal): Promise<vo
   }
 }
 
-/** Returns the name of a file with a number before its extension. */
+/** Returns the name under which a file is stored until it is complete. */
+const namePart = (file: string): string => `${file}.${randomUUID()}.part`;
+
+/** Returns the name of a file with a number before its extension; the first file has none. */
 function addNumber(file: string, number: number): string {
+  if (number === 1) return file;
   const { dir, name, ext } = parse(file);
   return join(dir, `${name}.${number}${ext}`);
 }
@@ -103,23 +119,17 @@ async function request(url: string, signal: AbortSignal): Promise<AsyncIterable<
   return response.body as AsyncIterable<Uint8Array>;
 }
 
-/** Runs a transfer. @throws CommandError that says how to repeat it. */
-async function transfer(
-  { uuid }: Generation,
-  target: string,
-  { signal }: Terminal,
-  work: () => Promise<void>,
-): Promise<void> {
+/** Runs a transfer. @throws CommandError that says why it failed. */
+async function transfer({ signal }: Terminal, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     signal.throwIfAborted();
-    const reason = (error as Error & { cause?: Error }).cause?.message ?? (error as Error).message;
-    throw new CommandError(
-      EXIT.temporary,
-      'download_failed',
-      `The output could not be stored (${reason}). Repeat it with: genmeter get ${uuid} -o ${target}`,
-    );
+    const { cause, message, syscall } = error as NodeJS.ErrnoException & { cause?: Error };
+    // An error of the file system lasts.
+    const exitCode = syscall === undefined ? EXIT.temporary : EXIT.failure;
+    const detail = `The output could not be stored: ${cause?.message ?? message}.`;
+    throw new CommandError(exitCode, 'download_failed', detail);
   }
 }
 

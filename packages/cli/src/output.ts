@@ -6,9 +6,14 @@ export function printResult(terminal: Terminal, result: unknown, text: () => str
   terminal.print(terminal.isJson ? JSON.stringify(result, null, 2) : text().split('\n').map(toLine).join('\n'));
 }
 
+/** Prints what a person should know, although the command continues. Programs read errors alone. */
+export function printWarning(terminal: Terminal, text: string): void {
+  if (!terminal.isJson) terminal.note(toLine(text));
+}
+
 /** Prints what a person may do next. */
 export function printHint(terminal: Terminal, text: string): void {
-  if (!terminal.isQuiet) terminal.note(toLine(text));
+  if (!terminal.isQuiet) printWarning(terminal, text);
 }
 
 /** Formats rows in columns. */

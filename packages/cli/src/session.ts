@@ -8,7 +8,9 @@ type Access = { key: string } | 'browser' | undefined;
 
 /** The service and the access that a command uses: from the environment, otherwise from the last login. */
 function findAccess({ env }: Terminal): { url: string; access: Access } {
-  const [urlSetting, key] = [env['GENMETER_URL'] || undefined, env['GENMETER_KEY'] || undefined];
+  // Addresses are stored without a slash at the end.
+  const urlSetting = env['GENMETER_URL']?.replace(/\/+$/, '') || undefined;
+  const key = env['GENMETER_KEY'] || undefined;
   if (urlSetting !== undefined && key !== undefined) return { url: urlSetting, access: { key } };
   const stored = readCredentials(env);
   const url = urlSetting ?? stored?.url;
@@ -26,7 +28,7 @@ function findAccess({ env }: Terminal): { url: string; access: Access } {
 }
 
 /** Returns the address of the service. */
-export const findServiceUrl = (terminal: Terminal): string => findAccess(terminal).url.replace(/\/+$/, '');
+export const findServiceUrl = (terminal: Terminal): string => findAccess(terminal).url;
 
 /** Opens a client for commands that need an account. */
 export function openClient(terminal: Terminal): Genmeter {

@@ -54,3 +54,18 @@ export class CommandError extends Error {
     this.code = code;
   }
 }
+
+/**
+ * Ends a command that has, or may have, charged for a generation, with its cause and with a sentence that says how to
+ * continue. Its status is never one that invites to repeat the command, which would charge again.
+ */
+export class ChargedError extends Error {
+  override readonly name = 'ChargedError';
+  /** Fields that are added to the JSON of the cause. */
+  readonly fields: { uuid: string } | { idempotency_key: string };
+
+  constructor(cause: unknown, fields: ChargedError['fields'], message: string) {
+    super(message, { cause });
+    this.fields = fields;
+  }
+}

@@ -2,7 +2,7 @@ import { setInterval } from 'node:timers';
 import type { Generation, Genmeter } from '@genmeter/client';
 import type { Command } from 'commander';
 import { downloadOutputs, type OutputOptions, STANDARD_OUTPUT } from './download.ts';
-import { formatGeneration, printHint, printResult, toLine } from './output.ts';
+import { formatGeneration, printResult, toLine } from './output.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
 const PROGRESS_INTERVAL_MS = 250;
@@ -41,9 +41,6 @@ async function waitWithProgress(client: Genmeter, generation: Generation, termin
   const timer = terminal.isQuiet ? undefined : setInterval(show, PROGRESS_INTERVAL_MS);
   try {
     return await client.generations.wait(uuid, { signal: terminal.signal });
-  } catch (error) {
-    printHint(terminal, `The generation continues. See its outcome with: genmeter get ${uuid} --wait`);
-    throw error;
   } finally {
     clearInterval(timer);
   }

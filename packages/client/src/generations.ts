@@ -53,7 +53,7 @@ export class Generations {
       path: buildPath(uuid),
       query: { wait: LONG_POLL_SECONDS },
       repetition: 'safe',
-      heldMs: LONG_POLL_SECONDS * 1_000,
+      extraMs: LONG_POLL_SECONDS * 1_000,
     } as const;
     const ended = AbortSignal.any(signals);
     try {

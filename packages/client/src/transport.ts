@@ -53,8 +53,8 @@ export interface Call {
   repetition: 'safe' | 'keyed' | 'once';
   /** Signed address that receives a file, instead of the path. The key is not sent to it. */
   target?: { url: string; headers: Record<string, string>; file: Blob | ArrayBuffer | Uint8Array };
-  /** Time for which the service may hold the response back, in addition to the timeout. */
-  heldMs?: number;
+  /** Milliseconds that an attempt may take in addition to the timeout. */
+  extraMs?: number;
 }
 
 /** Progress of an attempt. */
@@ -99,7 +99,8 @@ export class Transport {
       throw new TypeError('idempotencyKey must consist of printable ASCII characters.');
     }
     const headers = this.#buildHeaders(call, idempotencyKey);
-    let isOutcomeUnknown = false;
+    /** Error of an attempt that the service may have executed. */
+    let uncertain: unknown;
     let rejected: string | undefined;
     for (let number = 0; ; number += 1) {
       const attempt: Attempt = { isAwaitingToken: false };
@@ -117,11 +118,15 @@ export class Transport {
           continue;
         }
         // The attempt whose response was lost has deleted it.
-        if (!isUnsent && status === 404 && call.method === 'DELETE' && isOutcomeUnknown) return undefined as Result;
-        isOutcomeUnknown ||= !isUnsent && (status === undefined || status >= 500);
+        if (!isUnsent && status === 404 && call.method === 'DELETE' && uncertain !== undefined)
+          return undefined as Result;
+        if (!isUnsent && (status === undefined || status >= 500)) uncertain = error;
         const delayMs = computeRetryDelay(number, retryAfterMs);
         const isRepeatable = isUnsent ? mayRequestTokenAgain(error) : mayRepeat(call, error);
-        if (number >= this.#maxRetries || !isRepeatable || delayMs === undefined) throw error;
+        if (number >= this.#maxRetries || !isRepeatable || delayMs === undefined) {
+          // A 429 says that its own attempt was not executed, and nothing of an earlier one.
+          throw status === 429 ? (uncertain ?? error) : error;
+        }
         await sleep(delayMs, signal);
       }
     }
@@ -161,7 +166,7 @@ export class Transport {
 
   /** Runs an attempt until it ends, its time is over, or the signal aborts. */
   async #limitTime<Result>(
-    { heldMs = 0 }: Call,
+    { extraMs = 0 }: Call,
     attempt: Attempt,
     signal: AbortSignal | undefined,
     work: (ended: AbortSignal) => Promise<Result>,
@@ -173,7 +178,7 @@ export class Transport {
     });
     const abort = () => controller.abort(signal?.reason);
     const expire = () => controller.abort(timeoutError(attempt.isAwaitingToken ? 'getToken' : this.#baseUrl));
-    const timer = setTimeout(expire, this.#timeoutMs + heldMs);
+    const timer = setTimeout(expire, this.#timeoutMs + extraMs);
     signal?.addEventListener('abort', abort, { once: true });
     try {
       return await Promise.race([work(controller.signal), aborted]);

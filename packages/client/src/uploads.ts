@@ -2,6 +2,8 @@ import type { RequestOptions, Transport } from './transport.ts';
 import type { CreatedUpload, CreateUpload, Upload } from './types.ts';
 
 const UPLOADS_PATH = '/api/uploads/';
+/** Time that an attempt to send a file may take in addition to the timeout. */
+const TRANSFER_MS = 240_000;
 
 /** Bytes of an image: what `fetch`, a file input and `fs.readFile` return. */
 export type ImageFile = Blob | ArrayBuffer | Uint8Array;
@@ -23,7 +25,8 @@ export class Uploads {
   /** Sends the file of an upload to its address. */
   async send({ upload_url: url, headers }: CreatedUpload, file: ImageFile, options?: RequestOptions): Promise<void> {
     const target = { url, headers, file };
-    await this.#transport.request({ method: 'PUT', path: '', target, repetition: 'safe' }, options);
+    const call = { method: 'PUT', path: '', target, repetition: 'safe', extraMs: TRANSFER_MS } as const;
+    await this.#transport.request(call, options);
   }
 
   /** Returns an upload, and decodes its file if it has arrived. */

@@ -58,6 +58,11 @@ class RetryTest(ClientTest):
         self.assertEqual((error.code, error.status), ("internal_error", 503))
         self.assertEqual(len(self.service.received), 3)
 
+    def test_a_lost_create_is_not_reported_as_rejected_by_the_rate_limit(self) -> None:
+        self.service.answers = [drop, reject(429, "rate_limited", Retry_After="61")]
+        error = self.fail_with(lambda: self.open().generations.create(**CREATE))
+        self.assertEqual((error.code, len(self.service.received)), ("network_error", 2))
+
     def test_an_error_of_the_request_is_not_repeated(self) -> None:
         for status, code in ((400, "validation_error"), (409, "parallel_limit_reached")):
             self.service.received.clear()

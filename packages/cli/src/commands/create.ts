@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { GenmeterError, type Model } from '@genmeter/client';
 import type { Command } from 'commander';
 import { collectPair, parseCount, parseIdempotencyKey } from '../arguments.ts';
-import { requireTarget } from '../download.ts';
+import { OUTPUTS_MAX, requireTarget } from '../download.ts';
 import { withExamples } from '../help.ts';
 import { collectImage, readImages, uploadImages } from '../images.ts';
 import { findModel, parseParams } from '../models.ts';
-import { formatEstimate, printHint, printResult } from '../output.ts';
+import { formatEstimate, printResult } from '../output.ts';
 import { openClient } from '../session.ts';
-import { CommandError, EXIT, type Terminal } from '../terminal.ts';
+import { ChargedError, CommandError, EXIT, type Terminal } from '../terminal.ts';
 import { type FinishOptions, finish, withFinishOptions } from '../waiting.ts';
 
 interface CreateOptions extends FinishOptions {
@@ -54,7 +54,7 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
     .option('--webhook-url <url>', 'address that receives a webhook when the generation ends')
     .option(
       '--idempotency-key <key>',
-      'repeating the command with the same key does not charge again',
+      'repeating the command with the same key does not charge again; without a key, it may',
       parseIdempotencyKey,
     )
     .option('--metadata <key=value>', 'stored with the generation; can be repeated', collectPair)
@@ -67,7 +67,7 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
 
 async function createGeneration(kind: Kind, text: string, options: CreateOptions, terminal: Terminal): Promise<void> {
   const { signal } = terminal;
-  if (options.estimate !== true) await requireTarget(options, terminal);
+  if (options.estimate !== true) await requireTarget(options, terminal, OUTPUTS_MAX);
   const images = await readImages(options.image);
   const hasFiles = Object.values(images).some((named) => named.some((image) => 'file' in image));
   if (options.idempotencyKey !== undefined && hasFiles) {
@@ -96,10 +96,15 @@ async function createGeneration(kind: Kind, text: string, options: CreateOptions
   }
   const idempotencyKey = options.idempotencyKey ?? randomUUID();
   const generation = await client.generations.create(request, { signal, idempotencyKey }).catch((error: unknown) => {
-    if (isOutcomeUnknown(error)) printHint(terminal, hasFiles ? LIST_FIRST : buildRepetitionHint(idempotencyKey));
-    throw error;
+    if (!isOutcomeUnknown(error)) throw error;
+    const advice = hasFiles ? LIST_FIRST : buildRepetitionAdvice(idempotencyKey);
+    throw new ChargedError(error, { idempotency_key: idempotencyKey }, advice);
   });
-  await finish(client, generation, options, terminal);
+  // The check before the charge has asked about existing files.
+  await finish(client, generation, { ...options, force: true }, terminal).catch((error: unknown) => {
+    if (error instanceof CommandError && error.exitCode === EXIT.generationFailed) throw error;
+    throw new ChargedError(error, { uuid: generation.uuid }, buildContinuationAdvice(generation.uuid, options));
+  });
 }
 
 /** Returns whether a create may have been charged although its response says nothing, or none has arrived. */
@@ -108,7 +113,12 @@ function isOutcomeUnknown(error: unknown): boolean {
   return error.status === undefined || ['internal_error', 'unexpected_response'].includes(error.error);
 }
 
-const buildRepetitionHint = (key: string) =>
+function buildContinuationAdvice(uuid: string, { output, force }: CreateOptions): string {
+  const rest = output === undefined ? '--wait' : `-o ${output}${force === true ? ' --force' : ''}`;
+  return `The generation was created. Continue without a second charge: genmeter get ${uuid} ${rest}`;
+}
+
+const buildRepetitionAdvice = (key: string) =>
   `The generation may have been created and charged. To get it without a second charge, repeat the command with: --idempotency-key ${key}`;
 const LIST_FIRST =
   'The generation may have been created and charged. Look for it before you repeat the command: genmeter list';

@@ -26,8 +26,7 @@ const DEFAULT_TIMEOUT_SECONDS = 300;
 
 interface LoginOptions {
   url?: string;
-  /** True without a value: the key is asked for. */
-  key?: string | true;
+  key?: true;
   browser: boolean;
   timeout: number;
 }
@@ -37,7 +36,7 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
     .command('login')
     .description('sign in through the browser, or store an API key')
     .option('--url <url>', 'address of the service; default: GENMETER_URL, or that of the last login')
-    .option('--key [key]', 'store this API key; without a value it is asked for, or read from the standard input')
+    .option('--key', 'store an API key, which is asked for, or read from the standard input')
     .option('--no-browser', 'print the address of the page, and do not open it')
     .option('--timeout <seconds>', 'time to sign in in the browser', parseCount, DEFAULT_TIMEOUT_SECONDS);
   withExamples(login, 'login --url https://api.example.com', 'login --url https://api.example.com --key < key.txt');
@@ -67,7 +66,7 @@ async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<v
     file = await replaceCredentials({ url, tokens }, terminal);
     summary = await createClient(url, { getToken: async () => tokens.accessToken }).usage.summary({ signal });
   } else {
-    const key = (options.key === true ? await askForKey(url, options.browser, terminal) : options.key).trim();
+    const key = (await askForKey(url, options.browser, terminal)).trim();
     if (key === '') throw new CommandError(EXIT.usage, 'usage', 'No API key was entered.');
     summary = await createClient(url, { key }).usage.summary({ signal });
     file = await replaceCredentials({ url, key }, terminal);

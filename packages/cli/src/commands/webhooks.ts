@@ -3,7 +3,7 @@ import type { WebhookEndpoint } from '@genmeter/client';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ForwardResult, forwardEvent } from '../forwardEvent.ts';
 import { withExamples, withoutArguments } from '../help.ts';
-import { formatList, printResult, toLine } from '../output.ts';
+import { formatList, printResult, printWarning, toLine } from '../output.ts';
 import { openClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { watchEndings } from '../watchEndings.ts';
@@ -80,7 +80,7 @@ async function listenForEndings({ forwardTo, secret, interval }: ListenOptions, 
     intervalMs: interval * 1_000,
     signal,
     onReady,
-    onOutage: (error) => terminal.note(toLine(`Reading failed, trying again: ${error.message}`)),
+    onOutage: (error) => printWarning(terminal, `Reading failed, trying again: ${error.message}`),
   });
   for await (const generation of endings) {
     const result = await forwardEvent(generation, forwardTo, key, signal);

@@ -6,6 +6,7 @@ import {
   withCredentialsLock,
   writeCredentials,
 } from '../credentials.ts';
+import { printWarning } from '../output.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 import { OAuthError, refresh } from './server.ts';
 
@@ -41,7 +42,7 @@ export function createTokenSource(terminal: Terminal, url: string): NonNullable<
       } catch (error) {
         unstored = { replaced: stored.refreshToken, tokens };
         const advice = 'Run genmeter login before the next command.';
-        terminal.note(`The refreshed sign-in could not be stored. ${(error as Error).message} ${advice}`);
+        printWarning(terminal, `The refreshed sign-in could not be stored. ${(error as Error).message} ${advice}`);
       }
       return tokens.accessToken;
     });

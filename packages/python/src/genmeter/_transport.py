@@ -118,7 +118,8 @@ class Transport:
     async def request(self, call: Call[R]) -> R:
         """Sends a request and returns the parsed body of its response."""
         request = self._build(call)
-        is_outcome_unknown = False
+        #: Error of an attempt that the service may have executed.
+        uncertain: Optional[GenmeterError] = None
         attempt = 0
         while True:
             try:
@@ -131,15 +132,17 @@ class Transport:
                 error.__cause__ = failure
             except GenmeterError as rejection:
                 error = rejection
-            if error.status == 404 and call.method == "DELETE" and is_outcome_unknown:
+            if error.status == 404 and call.method == "DELETE" and uncertain is not None:
                 # The attempt whose response was lost has deleted it.
                 return cast(R, None)
-            is_outcome_unknown = is_outcome_unknown or error.status is None or error.status >= 500
+            if error.status is None or error.status >= 500:
+                uncertain = error
             delay = compute_retry_delay(attempt, error.retry_after)
             remaining = call.ends_at - time.monotonic()
             is_last = attempt >= self._max_retries or remaining <= 0
             if is_last or delay is None or not _may_repeat(call, error):
-                raise error
+                # A 429 says that its own attempt was not executed, and nothing of an earlier one.
+                raise (uncertain or error) if error.status == 429 else error
             await self.sleep(min(delay, remaining))
             attempt += 1
 
