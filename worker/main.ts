@@ -9,10 +9,12 @@ import { startWorker } from './worker.ts';
 /** Entry point of the worker process. Any number of workers may run. */
 runMain(async () => {
   const service = await openService(parseConfig(process.env), { isWorker: true });
-  const worker = await startWorker();
+  // It takes jobs before its start ends: a signal must not abort them.
+  const starting = startWorker();
   onShutdownSignal(async () => {
-    await worker.close();
+    await (await starting).close();
     await service.close();
   });
+  await starting;
   logger.info({ queues: QUEUES, concurrency: config.WORKER_CONCURRENCY }, 'worker ready');
 });

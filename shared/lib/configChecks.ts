@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { validateBrandSettings } from './brandSettings.ts';
 import type { Environment } from './configVariables.ts';
 import { validateMetricsSettings } from './listenSettings.ts';
@@ -52,8 +53,22 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
 function checkDatabaseAddress({ DATABASE_URL }: Environment): string | undefined {
   const [, authority = '', parameters = ''] = /^[^:]+:\/\/([^/?]*)[^?]*(.*)$/s.exec(DATABASE_URL) ?? [];
   const hosts = authority.slice(authority.lastIndexOf('@') + 1);
-  if (!hosts.includes(',') && !/[?&]host=[^&]*(,|%2c)/i.test(parameters)) return undefined;
-  return 'DATABASE_URL must name one host: with several servers, the address of a proxy or a service that leads to the primary.';
+  if (hosts.includes(',') || /[?&]host=[^&]*(,|%2c)/i.test(parameters))
+    return 'DATABASE_URL must name one host: with several servers, the address of a proxy or a service that leads to the primary.';
+  try {
+    parseDatabasePassword(DATABASE_URL);
+    return undefined;
+  } catch (error) {
+    return `DATABASE_URL must be an address such as postgres://user:password@host/name, with # and % in the password written as %23 and %25 (${(error as Error).message}).`;
+  }
+}
+
+/**
+ * Returns the password in an address as the driver reads it; empty for none.
+ * @throws Error if the driver cannot parse the address. The message does not contain it.
+ */
+export function parseDatabasePassword(address: string): string {
+  return new pg.Client(address).password ?? '';
 }
 
 function checkProductionOnly(values: Environment): string[] {
@@ -81,9 +96,10 @@ const KNOWN_SECRET = /genmeter|postgres|password|passw0rd|change.?me|example|sec
  * Requires secrets in production that cannot be guessed. SECRET_KEY signs addresses and call-backs, and encrypts what is
  * stored. Without it the password of the database does, which is `genmeter` by default in compose.yaml.
  */
-function checkServerSecrets({ NODE_ENV, SECRET_KEY, DATABASE_URL }: Environment): string[] {
-  if (NODE_ENV !== 'production') return [];
-  const password = canParseUrl(DATABASE_URL) ? decodeURIComponent(new URL(DATABASE_URL).password) : '';
+function checkServerSecrets(values: Environment): string[] {
+  const { NODE_ENV, SECRET_KEY, DATABASE_URL } = values;
+  if (NODE_ENV !== 'production' || checkDatabaseAddress(values) !== undefined) return [];
+  const password = parseDatabasePassword(DATABASE_URL);
   const rule = `NODE_ENV=production requires a random one of at least ${SECRET_MIN_CHARACTERS} characters`;
   const create = 'openssl rand -hex 32';
   if (SECRET_KEY === undefined)
@@ -160,8 +176,8 @@ const STRIPE_VARIABLES = [
 
 /** Checks BASE_URL, on which cookies, sign-in and tokens depend. */
 function checkPublicAddress({ NODE_ENV, BASE_URL }: Environment): string | undefined {
-  if (BASE_URL !== undefined && canParseUrl(BASE_URL) && new URL(BASE_URL).pathname !== '/')
-    return 'BASE_URL must be an address without a path, such as https://example.com.';
+  if (BASE_URL !== undefined && canParseUrl(BASE_URL) && new URL(BASE_URL).href !== `${new URL(BASE_URL).origin}/`)
+    return 'BASE_URL must be an address without a path, a query or a user name, such as https://example.com.';
   if (NODE_ENV !== 'production' || BASE_URL?.startsWith('https:')) return undefined;
   return 'BASE_URL must be the https address that the service is reached at, with NODE_ENV=production.';
 }

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
+import { seedImages } from '../harness/seeds.ts';
+
+const switchOnAutoTopups = (customer: TestCustomer, settings: object = {}) =>
+  customer.request('PATCH', '/api/billing/topup/settings/', { body: { auto_topup_enabled: true, ...settings } });
 
 /** A page that is opened after a backup and paid before or after the restore: Stripe knows it, the database does not. */
 describe('top-ups that a restored database does not know', () => {
@@ -63,5 +67,42 @@ describe('top-ups that a restored database does not know', () => {
     await rename(uuid);
     await runJob(billing, 'billing', 'payments.reconcile');
     expect(await customer.balance()).to.equal(1_100 + 1_896);
+  });
+
+  const countCharges = () => billing.stripe.requests.filter(({ name }) => name === 'intents.create').length;
+
+  for (const isProcessing of [false, true]) {
+    const state = isProcessing ? 'is processing' : 'has succeeded';
+    it(`are not charged again for a trigger of the backup while their payment ${state}, and are credited later`, async () => {
+      const customer = await billing.createCustomer('pro');
+      await switchOnAutoTopups(customer, { auto_topup_threshold_credits: 1_100 });
+      const setClaim = (time: string) =>
+        billing.service.sql(`UPDATE accounts SET auto_topup_claimed_at = ${time} WHERE email = $1`, [customer.email]);
+      // The hour keeps the trigger from being charged before the backup.
+      await setClaim('now()');
+      await customer.waitForEnd((await customer.createImage()).uuid);
+      await billing.jobsEnded();
+      await setClaim(`now() - interval '2 hours'`);
+
+      billing.stripe.delivery.drop = 1;
+      const page = await openTopup(customer);
+      billing.stripe.completeCheckout(page, { async: isProcessing });
+      await runJob(billing, 'billing', 'autoTopups.sweep');
+      expect([countCharges(), await customer.balance()]).to.deep.equal([0, 1_092]);
+      if (isProcessing) billing.stripe.settlePayment(page, 'succeeded');
+      await runJob(billing, 'billing', 'payments.reconcile');
+      await runJob(billing, 'billing', 'autoTopups.sweep');
+      expect([countCharges(), await customer.balance()]).to.deep.equal([0, 1_092 + 1_896]);
+    });
+  }
+
+  it('count as the automatic top-up of their hour', async () => {
+    const customer = await billing.createCustomer('pro');
+    await switchOnAutoTopups(customer);
+    billing.stripe.completeCheckout(await openTopup(customer));
+    await billing.drained();
+    await seedImages(billing.service, customer, 1_100 + 1_896);
+    const { status, body } = await customer.createGeneration(IMAGE);
+    expect([status, body.error, countCharges()]).to.deep.equal([402, 'insufficient_credits', 0]);
   });
 });

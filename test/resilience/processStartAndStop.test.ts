@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { runBundled } from '../harness/builtPrograms.ts';
+import { startProgram } from '../../dev/local/environment/program.ts';
+import { findProgram, runBundled } from '../harness/builtPrograms.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { McpEventStream, openMcpSession } from '../harness/mcpClient.ts';
@@ -60,6 +61,21 @@ describe('the processes of the Procfile', () => {
     ]);
     expect(row.upstream_handle).to.have.property('request_id');
     expect(row.submit_started_at).to.equal(null);
+    await service.startWorker();
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+  });
+
+  it('the worker process completes its current work on SIGTERM while its start waits for the first probes', async () => {
+    const customer = await service.createCustomer('pro');
+    expect(await service.workers.at(-1)?.stop()).to.equal(0);
+    const { prompt, uuid } = await customer.createImage();
+    service.upstream.probe = 'hang';
+    const { env, clockOffsetMs } = service;
+    const worker = startProgram({ name: 'worker', args: [findProgram('worker')], env, clockOffsetMs });
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    expect(worker.logs()).to.not.include('worker ready');
+    expect(await worker.stop(30_000)).to.equal(0);
+    service.upstream.probe = undefined;
     await service.startWorker();
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });

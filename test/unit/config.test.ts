@@ -16,6 +16,7 @@ describe('the configuration', () => {
     ['DATABASE_URL', 'postgres://user@a,b/name?target_session_attrs=read-write'],
     ['DATABASE_URL', 'postgres://user:pass@a:5432,b:5432/name'],
     ['DATABASE_URL', 'postgres://user@/name?host=a%2Cb'],
+    ['DATABASE_URL', address('unescaped#')],
     ['REDIS_URL', undefined],
     ['REDIS_URL', 'http://host'],
     ['REDIS_URL', 'redis://host:port'],
@@ -37,6 +38,10 @@ describe('the configuration', () => {
     ['BASE_URL', 'ftp://example.com'],
     ['BASE_URL', 'https://'],
     ['BASE_URL', 'https://['],
+    ['BASE_URL', 'http://localhost/path'],
+    ['BASE_URL', 'http://localhost/?a=b'],
+    ['BASE_URL', 'http://localhost/#a'],
+    ['BASE_URL', 'http://user@localhost'],
     ['CDN_URL', 'cdn'],
     ['TRUSTED_PROXIES', 'on'],
     ['TRUSTED_PROXIES', '-1'],
@@ -109,7 +114,10 @@ describe('the configuration', () => {
   });
 
   it('does not repeat secrets in error messages', () => {
-    expect(getConfigError({ DATABASE_URL: 'mysql://user:secret@host' })).to.not.include('secret');
+    for (const DATABASE_URL of ['mysql://user:secret@host', address('secret#')])
+      expect(getConfigError({ DATABASE_URL }))
+        .to.match(/^DATABASE_URL /)
+        .and.not.include('secret');
   });
 
   it('rejects production without Stripe, where plans would be free', () => {
@@ -188,6 +196,9 @@ describe('the configuration', () => {
         expect(getConfigError({ ...production, DATABASE_URL }), DATABASE_URL).to.match(
           /^The password in DATABASE_URL can be guessed: /,
         );
+      // The driver accepts a password that is not percent-encoded, and an address without a host.
+      for (const DATABASE_URL of [address('c94be7350b1cf8d%ss'), 'postgres://user:c94be7350b1cf8d2@/name?host=/tmp'])
+        expect(getConfigError({ ...production, SECRET_KEY: undefined, DATABASE_URL }), DATABASE_URL).to.equal('');
       // The database may identify the service by other means.
       expect(getConfigError({ ...production, DATABASE_URL: 'postgres://user@host/name' })).to.equal('');
       const DATABASE_URL = address('c94be7350b1cf8d27ae9');

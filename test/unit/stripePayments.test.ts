@@ -35,6 +35,7 @@ describe('payments at Stripe', () => {
         intentId,
         topupUuid: order.topupUuid,
         order,
+        createdAt: new Date(1_000 * fixture.fake.store.get('payment_intent', intentId).created),
         status: 'succeeded',
         amountCents: 5_000,
         taxCents: 0,

@@ -119,13 +119,35 @@ async function chargeForGeneration(accountId: number, credits: number): Promise<
 async function claimAutoTopup(accountId: number, neededCredits: number | null): Promise<Topup | undefined> {
   if ((await readAutoTopupState(accountId, neededCredits, now())).state !== 'due') return undefined;
   await syncPurchases(accountId);
+  const isChargedAlready = neededCredits === null && (await hasUnknownCharge(accountId));
   return withDueGrants(accountId, async (transaction, account, at) => {
     const { state } = await readAutoTopupState(accountId, neededCredits, at, transaction);
     if (state !== 'due') return undefined;
     await account.$query(transaction).patch({ auto_topup_claimed_at: at, auto_topup_triggered_at: null });
+    if (isChargedAlready) return undefined;
     const { auto_topup_amount_cents: amountCents } = account;
     return createTopup(account, 'automatic', amountCents, uuidv7(), { transaction, at, neededCredits });
   });
+}
+
+/**
+ * Returns whether the customer has paid, since the trigger was recorded, for a top-up that the database does not have:
+ * it was restored from a backup from between the two, and the trigger is due again. `payments.reconcile` adds the credits.
+ */
+async function hasUnknownCharge(accountId: number): Promise<boolean> {
+  const account = await Account.query().findById(accountId).throwIfNotFound();
+  const customerId = getCustomerId(account);
+  if (customerId === null || account.auto_topup_triggered_at === null) return false;
+  try {
+    for await (const intentId of processor.listPaymentsSince(account.auto_topup_triggered_at, customerId)) {
+      const { topupUuid = null, status } = (await processor.readPayment(intentId)) ?? {};
+      if (topupUuid === null || status === 'failed') continue;
+      if ((await Topup.query().findById(topupUuid)) === undefined) return true;
+    }
+  } catch (error) {
+    if (!(error instanceof ProcessorError) || !error.isCustomerGone) throw error;
+  }
+  return false;
 }
 
 /** Settles an automatic top-up that may or may not have been charged. */

@@ -49,11 +49,12 @@ export async function findTopupSnapshot(
 
 /**
  * Records a paid top-up that the database does not know, since it was restored from a backup that is older. As a manual
- * one, because the account of that time has no record of having claimed an automatic one.
+ * one, because its payment does not say which kind it was. The next automatic one follows an hour after it.
  */
 async function restoreTopup({
   status,
   order,
+  createdAt,
   intentId,
   topupUuid: paymentTopup,
 }: ProcessorPayment): Promise<Topup | undefined> {
@@ -73,7 +74,9 @@ async function restoreTopup({
     return undefined;
   }
   logger.warn(context, 'unknown top-up was paid; recorded from its payment');
-  await Topup.transaction(async (transaction) => {
+  await withAccountLock(account.id, async (transaction, locked) => {
+    if ((locked.auto_topup_claimed_at ?? createdAt) <= createdAt)
+      await locked.$query(transaction).patch({ auto_topup_claimed_at: createdAt });
     await Topup.query(transaction)
       .insert({
         uuid: topupUuid,
@@ -107,7 +110,7 @@ const NOTHING_PAID = {
 
 function buildSnapshot(
   { uuid, account_id: accountId }: Topup,
-  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order'>,
+  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'createdAt'>,
   syncVersion: number,
 ): TopupSnapshot {
   const { status, amountCents, taxCents, discountCents, reversedCents, isDisputed, failureCode } = payment;

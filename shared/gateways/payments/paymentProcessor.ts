@@ -130,6 +130,7 @@ export interface ProcessorPayment {
   topupUuid: string | null;
   /** The order of that top-up; null if the metadata does not say. */
   order: TopupOrder | null;
+  createdAt: Date;
   status: 'pending' | 'succeeded' | 'failed';
   /** The amount with tax and after discounts. */
   amountCents: number;
@@ -387,7 +388,8 @@ export interface PaymentProcessor {
   /** Returns the ids of a customer's latest subscriptions that have not ended. */
   listOpenSubscriptions(customerId: string): Promise<string[]>;
   listSubscriptionsSince(since: Date): AsyncIterable<string>;
-  listPaymentsSince(since: Date): AsyncIterable<string>;
+  /** Lists the ids of all payments, or of those of a customer. */
+  listPaymentsSince(since: Date, customerId?: string): AsyncIterable<string>;
   /** Lists events, whether or not their webhooks arrived. The processor keeps them for a month. */
   listEventsSince(since: Date): AsyncIterable<EventWithPayload>;
 

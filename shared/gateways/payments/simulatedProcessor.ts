@@ -1,3 +1,4 @@
+import { now } from '../../lib/clock.ts';
 import { type PaymentProcessor, ProcessorError, type ProcessorPayment, type TopupOrder } from './paymentProcessor.ts';
 
 /** The one payment method of every customer. */
@@ -80,6 +81,7 @@ function buildPayment({ topupUuid, accountUuid, amountCents, credits }: TopupOrd
     intentId: `simulated_${topupUuid}`,
     topupUuid,
     order: { topupUuid, accountUuid, amountCents, credits },
+    createdAt: now(),
     status: 'succeeded',
     amountCents,
     taxCents: 0,

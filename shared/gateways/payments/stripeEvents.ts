@@ -6,7 +6,7 @@ import {
   type ProcessorEvent,
 } from './paymentProcessor.ts';
 import { listIds, type StripeOptions, toProcessorError, unwrap } from './stripeClient.ts';
-import { toUnixSeconds } from './stripeMappers.ts';
+import { toSearchStart, toUnixSeconds } from './stripeMappers.ts';
 import { EVENT_TYPES, SIGNATURE_TOLERANCE_SECONDS } from './webhooks.ts';
 
 /** The maximum number of types that one list of events may name. */
@@ -24,7 +24,13 @@ export function buildEventMethods(
     },
     listSubscriptionsSince: (since) =>
       listIds(stripe.subscriptions.list({ status: 'all', created: { gte: toUnixSeconds(since) } })),
-    listPaymentsSince: (since) => listIds(stripe.paymentIntents.list({ created: { gte: toUnixSeconds(since) } })),
+    listPaymentsSince: (since: Date, customerId?: string) =>
+      listIds(
+        stripe.paymentIntents.list({
+          created: { gte: toSearchStart(since) },
+          ...(customerId === undefined ? {} : { customer: customerId }),
+        }),
+      ),
 
     listEventsSince: async function* (since) {
       for (let from = 0; from < EVENT_TYPES.length; from += EVENT_TYPES_MAX) {

@@ -129,6 +129,7 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     intentId: intent.id,
     topupUuid: getMetadataUuid(intent.metadata, TOPUP_KEY),
     order: parseTopupOrder(intent.metadata),
+    createdAt: fromUnixSeconds(intent.created),
     status: isSucceeded ? 'succeeded' : hasFailed(intent) ? 'failed' : 'pending',
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     taxCents: Number.isSafeInteger(taxCents) && taxCents > 0 ? taxCents : 0,
