@@ -101,28 +101,34 @@ export async function recordSecurityEvent(transaction: Transaction, input: Secur
     details,
     created_at: now(),
   });
+  // Read here: once the transaction has committed, a command line closes its connections.
+  const account = await Account.query(transaction).findById(accountId).select('uuid').throwIfNotFound();
   transaction.executionPromise.then(
-    () => logSecurityEvent(input),
+    () => writeAuditLine(input, account.uuid),
     () => {},
   );
 }
 
+type LoggedEvent = Omit<SecurityEventInput, 'accountId' | 'details'> & { accountId: number | null };
+
 /** Logs a security event that a statement has recorded, or one of an unknown account. */
-export async function logSecurityEvent({
-  accountId,
-  event,
-  origin: { network, requestId },
-  subject,
-}: Omit<SecurityEventInput, 'accountId' | 'details'> & { accountId: number | null }): Promise<void> {
+export async function logSecurityEvent(input: LoggedEvent): Promise<void> {
   // The change is already committed: a line without the uuid of the account is better than an error.
   const account =
-    accountId === null
+    input.accountId === null
       ? undefined
       : await Account.query()
-          .findById(accountId)
+          .findById(input.accountId)
           .select('uuid')
           .catch(() => undefined);
-  logger.info({ requestId, event, account: accountId, accountUuid: account?.uuid, network, ...subject }, 'audit');
+  writeAuditLine(input, account?.uuid);
+}
+
+function writeAuditLine(
+  { accountId, event, origin: { network, requestId }, subject }: LoggedEvent,
+  accountUuid: string | undefined,
+): void {
+  logger.info({ requestId, event, account: accountId, accountUuid, network, ...subject }, 'audit');
 }
 
 /**
