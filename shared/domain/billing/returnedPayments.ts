@@ -10,7 +10,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
-import { findPaidPlan } from './planHistory.ts';
+import { findPaidPlan, isPlanReturned } from './planHistory.ts';
 
 /** A subscription with what was returned of its payments, after the consequences at the processor. */
 export interface ReversalResolution {
@@ -70,7 +70,7 @@ async function revertReturnedPlan(subscription: ProcessorSubscription, current: 
   // The customer may be paying for the upgrade again: changing the plan now would undo that.
   if (!subscription.isLatestInvoicePaid) return false;
   const paid = findPaidPlan(current);
-  const isReturned = current.some(({ plan, returnedAt }) => plan === subscription.plan && returnedAt !== null);
+  const isReturned = isPlanReturned(current, subscription.plan);
   if (paid?.priceId == null || paid.plan === subscription.plan || !isReturned) return false;
   const context = { subscriptionId: subscription.id, from: subscription.plan, to: paid.plan, priceId: paid.priceId };
   try {
