@@ -32,8 +32,12 @@ const RENEWAL_HOLD_MS = 3 * DAY_MS;
  * Reads what was returned of each paid invoice, by refunds and lost disputes, and applies the consequences at the
  * processor: a year of which nothing paid is left ends; a returned upgrade reverts to the plan that is still paid, at the
  * price that the customer had; and the card is not charged for another year while this one is disputed.
+ * @param isDeleting whether the account is being deleted, whose renewal stays as it is: stopped, or held.
  */
-export async function resolveReversals(fetched: ProcessorSubscription): Promise<ReversalResolution> {
+export async function resolveReversals(
+  fetched: ProcessorSubscription,
+  isDeleting: boolean,
+): Promise<ReversalResolution> {
   const invoices = await readReversals(fetched.invoices);
   const current = invoices.filter(({ paidUntil }) => paidUntil > now());
   const paidCents = current.reduce((sum, invoice) => sum + invoice.paidCents, 0);
@@ -44,7 +48,10 @@ export async function resolveReversals(fetched: ProcessorSubscription): Promise<
     fetched.status !== 'canceled' &&
     (returnedCents > 0 && returnedCents >= paidCents
       ? await cancel(fetched)
-      : [await revertReturnedPlan(fetched, current), await holdRenewal(fetched, disputedChargeId)].includes(true));
+      : [
+          await revertReturnedPlan(fetched, current),
+          !isDeleting && (await holdRenewal(fetched, disputedChargeId)),
+        ].includes(true));
   const subscription = isChanged ? ((await processor.readSubscription(fetched.id)) ?? fetched) : fetched;
   const paid = findPaidPlan(current);
   const refundedUpgrade = upgrade !== undefined && paid?.plan !== upgrade.plan ? upgrade.plan : null;

@@ -313,7 +313,10 @@ export interface PaymentProcessor {
   cancelSubscription(subscriptionId: string): Promise<void>;
   /** Stops the renewal of a subscription, or resumes it. A plan change that is scheduled for the renewal is dropped. */
   setCancelAtPeriodEnd(subscriptionId: string, isCanceled: boolean): Promise<void>;
-  /** Stops the renewal of a subscription until it is resumed with `false`, unless a plan change is scheduled for it. */
+  /**
+   * Stops the renewal of a subscription until it is resumed with `false`. A plan change that was scheduled for the
+   * renewal applies when it is resumed, without proration.
+   */
   setRenewalHeld(subscriptionId: string, isHeld: boolean): Promise<void>;
   /** Returns whether a bank is processing the payment of its latest invoice, which may take days. */
   isPaymentProcessing(subscriptionId: string): Promise<boolean>;

@@ -34,9 +34,12 @@ export function buildOwnerKey(prefix: string, { accountUuid, replaces }: Process
 
 /** Marks a subscription whose renewal this service has stopped for a time. */
 const HOLD_KEY = 'renewal_held';
+/** The price that was scheduled for a renewal that is held. */
+export const HELD_PRICE_KEY = 'renewal_price';
 
-/** Returns the change of a subscription's metadata that marks its renewal as held, or no longer. */
-export const buildHoldMetadata = (isHeld: boolean) => ({ [HOLD_KEY]: isHeld ? 'dispute' : '' });
+/** Changes of a subscription's metadata that mark its renewal as held, or no longer. */
+export const HOLD_METADATA = { [HOLD_KEY]: 'dispute' };
+export const NO_HOLD_METADATA = { [HOLD_KEY]: '', [HELD_PRICE_KEY]: '' };
 
 /** Maps Stripe's subscription statuses. */
 const SUBSCRIPTION_STATUS_MAP: Record<string, SubscriptionStatus> = {
