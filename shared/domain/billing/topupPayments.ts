@@ -206,7 +206,7 @@ async function creditTopup(transaction: Transaction, account: Account, topup: To
     description: `Top-up: ${topup.credits} credits`,
     effectKey: `topup:${topup.uuid}`,
   };
-  const recovered = topup.kind === 'automatic' ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+  const recovered = topup.kind === 'automatic' ? { auto_topup_declines: 0 } : {};
   await recordTopupEvent(transaction, topup, 'succeeded', { failureCode: null, mayEmail: false });
   return postEntries(transaction, account, [entry], recovered);
 }
@@ -251,10 +251,10 @@ async function disableAutoTopups(
   problem: string,
 ): Promise<boolean> {
   const { id: accountId, auto_topup_enabled: wasEnabled } = account;
+  if (!wasEnabled) return false;
   await account
     .$query(transaction)
     .patch({ auto_topup_enabled: false, auto_topup_problem: problem, auto_topup_declines: 0 });
-  if (!wasEnabled) return false;
   const details = { reason: problem };
   await recordEvent(transaction, { accountId, type: 'auto_topup.disabled', subject: `${uuid}:${problem}`, details });
   return true;
