@@ -130,8 +130,11 @@ export interface ProcessorPayment {
   topupUuid: string | null;
   /** The order of that top-up; null if the metadata does not say. */
   order: TopupOrder | null;
-  createdAt: Date;
+  /** True if `chargeTopup` has made it. */
+  isAutomatic: boolean;
   status: 'pending' | 'succeeded' | 'failed';
+  /** When it was charged; null unless it has succeeded. */
+  paidAt: Date | null;
   /** The amount with tax and after discounts. */
   amountCents: number;
   /** The part of the amount that is tax. */
