@@ -105,3 +105,22 @@ $$;
 CREATE TRIGGER ledger_entries_settle_owed_topups AFTER INSERT ON ledger_entries
   FOR EACH ROW WHEN (NEW.entry_type = 'refund' AND NEW.amount > NEW.plan_amount)
   EXECUTE FUNCTION settle_owed_topups_after_refund();
+
+-- Returns the balance below which `credits.low` is recorded: that of the account, or a tenth of the month's grant.
+CREATE FUNCTION low_credits_threshold(p_threshold integer, p_granted integer) RETURNS integer IMMUTABLE LANGUAGE sql AS $$
+  SELECT coalesce(p_threshold, p_granted / 10)
+$$;
+
+-- Lets `credits.low` be recorded again once the balance has recovered, whichever statement lifts it or lowers the
+-- threshold.
+CREATE FUNCTION clear_credits_low() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.credits_low_since := NULL;
+    RETURN NEW;
+  END
+$$;
+CREATE TRIGGER accounts_clear_credits_low BEFORE UPDATE ON accounts
+  FOR EACH ROW
+  WHEN (NEW.credits_low_since IS NOT NULL
+        AND NEW.balance >= low_credits_threshold(NEW.credits_low_threshold, NEW.period_granted))
+  EXECUTE FUNCTION clear_credits_low();
