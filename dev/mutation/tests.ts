@@ -5,10 +5,7 @@
 const TESTS: readonly (readonly [path: RegExp, names: string])[] = [
   [/monthPlan|monthStart|renewCreditPeriods|credits\/(?:periods|renewDuePeriods)/, 'unit/creditFunctions'],
   [/recordAndClaim/, 'unit/recordAndClaim unit/claimDeliveries'],
-  [
-    /spendingWindow|lowCreditsThreshold|chargeGenerations|decideCreates|lockAccounts/,
-    'unit/decideCreates unit/chargeGenerations',
-  ],
+  [/spendingWindow|chargeGenerations|decideCreates|lockAccounts/, 'unit/decideCreates unit/chargeGenerations'],
   [/failGenerations|completeGenerations|cancelGeneration/, 'unit/endGenerations'],
   [
     /credits\/ledger/,

@@ -39,20 +39,26 @@ CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON ledger_entries
   FOR EACH STATEMENT EXECUTE FUNCTION reject_ledger_rewrite();
 
 -- The bucket of top-up credits is first in, first out: purchases and credits given by staff, by ledger number. What is
--- left of one is what the bucket has more than all newer ones together, so that no counter has to be kept.
+-- left of one is what the bucket has more than all newer ones together, so that no counter has to be kept. Credits that
+-- staff remove are a correction: they reduce those given before, the newest first, and what exceeds these is spent. So
+-- what the newer gifts were is the most that gifts less removals add up to, counted from the newest.
 CREATE FUNCTION topup_remainders(of_account bigint) RETURNS TABLE (topup_uuid uuid, number bigint, remainder integer)
   LANGUAGE sql STABLE AS $$
     WITH lot AS (
-      SELECT e.number, t.uuid, e.amount - coalesce(t.credits_reversed, 0) AS credits
+      SELECT e.number, t.uuid, CASE WHEN t.uuid IS NULL THEN 0 ELSE e.amount - t.credits_reversed END AS bought,
+             CASE WHEN t.uuid IS NULL THEN e.amount ELSE 0 END AS given
         FROM ledger_entries e
         LEFT JOIN topups t ON t.account_id = of_account AND e.effect_key = 'topup:' || t.uuid
-       WHERE e.account_id = of_account AND e.entry_type IN ('topup', 'grant')
-         AND (e.entry_type = 'topup' OR e.effect_key LIKE 'adjustment:%')
+       WHERE e.account_id = of_account AND (e.entry_type = 'topup' OR e.effect_key LIKE 'adjustment:%')
+    ), counted AS (
+      SELECT number, uuid, bought, sum(bought) OVER newest - bought AS newer_bought, sum(given) OVER newest AS newer_given
+        FROM lot WINDOW newest AS (ORDER BY number DESC)
     ), placed AS (
-      SELECT number, uuid, credits, sum(credits) OVER (ORDER BY number DESC) - credits AS newer FROM lot
+      SELECT number, uuid, bought, newer_bought + greatest(0, max(newer_given) OVER (ORDER BY number DESC)) AS newer
+        FROM counted
     )
     SELECT placed.uuid, placed.number,
-           cast(greatest(0, least(placed.credits, a.topup_credits - placed.newer)) AS integer)
+           cast(greatest(0, least(placed.bought, a.topup_credits - placed.newer)) AS integer)
       FROM placed JOIN accounts a ON a.id = of_account
      WHERE placed.uuid IS NOT NULL
   $$;
@@ -99,3 +105,22 @@ $$;
 CREATE TRIGGER ledger_entries_settle_owed_topups AFTER INSERT ON ledger_entries
   FOR EACH ROW WHEN (NEW.entry_type = 'refund' AND NEW.amount > NEW.plan_amount)
   EXECUTE FUNCTION settle_owed_topups_after_refund();
+
+-- Returns the balance below which `credits.low` is recorded: that of the account, or a tenth of the month's grant.
+CREATE FUNCTION low_credits_threshold(p_threshold integer, p_granted integer) RETURNS integer IMMUTABLE LANGUAGE sql AS $$
+  SELECT coalesce(p_threshold, p_granted / 10)
+$$;
+
+-- Lets `credits.low` be recorded again once the balance has recovered, whichever statement lifts it or lowers the
+-- threshold.
+CREATE FUNCTION clear_credits_low() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.credits_low_since := NULL;
+    RETURN NEW;
+  END
+$$;
+CREATE TRIGGER accounts_clear_credits_low BEFORE UPDATE ON accounts
+  FOR EACH ROW
+  WHEN (NEW.credits_low_since IS NOT NULL
+        AND NEW.balance >= low_credits_threshold(NEW.credits_low_threshold, NEW.period_granted))
+  EXECUTE FUNCTION clear_credits_low();

@@ -76,13 +76,14 @@ describe('notification settings', () => {
       return row.credits_low_since !== null;
     };
     const balance = await customer.balance();
-    await setLow();
     await patch({ credits_low_threshold: balance + 1 });
+    await setLow();
     expect(await isLow()).to.equal(true);
     await patch({ email: { credits_low: true } });
     expect(await isLow()).to.equal(true);
     await patch({ credits_low_threshold: balance });
     expect(await isLow()).to.equal(false);
+    await patch({ credits_low_threshold: balance + 1 });
     await setLow();
     await patch({ credits_low_threshold: null });
     expect(await isLow()).to.equal(false);

@@ -186,7 +186,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     expect(await readEmailKinds(billing.service, people.affiliate)).to.deep.equal(['payout_sent']);
   });
 
-  it('record low credits again only after added credits have lifted the balance to the threshold', async () => {
+  it('record low credits again only after the balance was at the threshold again, also by a refund', async () => {
     const { customer } = people;
     const countLow = async () => countTypes(await listEvents(customer))['credits.low'];
     const lowSince = async () => {
@@ -206,6 +206,16 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     await billing.service.sql('UPDATE accounts SET credits_low_threshold = balance WHERE email = $1', [customer.email]);
     await generate(customer);
     expect(await countLow()).to.equal(2);
+    // Its refund returns the balance to the threshold.
+    const threshold = 'UPDATE accounts SET credits_low_threshold = balance, credits_low_since = NULL WHERE email = $1';
+    await billing.service.sql(threshold, [customer.email]);
+    billing.service.upstream.outcome = 'fail';
+    await generate(customer);
+    billing.service.upstream.outcome = 'succeed';
+    expect(await countLow()).to.equal(3);
+    expect(await lowSince()).to.equal(null);
+    await generate(customer);
+    expect(await countLow()).to.equal(4);
   });
 
   it('contain the options of a key and what is used of its limit', async () => {

@@ -274,6 +274,37 @@ describe('automatic top-ups through the payment processor', () => {
       expect(await readTopupSettings(customer)).to.include({ auto_topup_enabled: true });
     });
 
+    it('have no problem after a dispute if the customer had switched them off', async () => {
+      const { customer, intentId } = await toppedUp();
+      const body = { auto_topup_enabled: false };
+      await customer.request('PATCH', '/api/billing/topup/settings/', { body });
+      billing.stripe.openDispute(intentId);
+      await billing.drained();
+      expect(await readTopupSettings(customer)).to.not.have.property('auto_topup_problem');
+    });
+
+    it('stay off with their problem after a late success of another one', async () => {
+      const { customer, intentId } = await toppedUp();
+      billing.stripe.faults['intents.create'] = 'drop after doing';
+      billing.stripe.delivery.drop = 1;
+      await enableAutoTopups(customer, { auto_topup_threshold_credits: 1_860 });
+      await customer.waitForEnd((await customer.createGeneration(IMAGE)).body.uuid);
+      await eventually('charged', async () => (await automatic(customer))[1]?.status === 'pending');
+      await billing.stripe.drained();
+      billing.stripe.delivery.drop = 0;
+      billing.stripe.delivery.dropped.length = 0;
+      billing.stripe.openDispute(intentId);
+      await billing.stripe.drained();
+      const problem = { auto_topup_enabled: false, auto_topup_problem: 'disputed' };
+      await eventually('disputed', async () => (await readTopupSettings(customer))['auto_topup_enabled'] === false);
+      expect(await readTopupSettings(customer)).to.include(problem);
+      delete billing.stripe.faults['intents.create'];
+      await settlePending();
+      await billing.drained();
+      expect((await automatic(customer)).map(({ status }) => status)).to.deep.equal(['succeeded', 'succeeded']);
+      expect(await readTopupSettings(customer)).to.include(problem);
+    });
+
     it('are switched off by the dispute of an automatic top-up, once for each dispute', async () => {
       const { customer, intentId } = await toppedUp();
       const dispute = billing.stripe.openDispute(intentId);

@@ -126,6 +126,23 @@ describe('the deletion of an account around a renewal', () => {
     }
   });
 
+  it('refunds no top-up that was paid before the request, however late its event arrives', async () => {
+    const customer = await billing.createCustomer('lite');
+    const customerId = billing.customerId(customer);
+    const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    billing.stripe.delivery.hold(customerId);
+    billing.stripe.completeCheckout(body.checkout_url);
+    // Sooner than the page is synced without its event.
+    await moveTo(new Date(billing.service.now.getTime() + 10_000));
+    await requestDeletion(customer);
+    billing.stripe.delivery.release(customerId);
+    await billing.drained();
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 8 * DAY_MS));
+    await sweep();
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 60 * MINUTE_MS));
+    expect(listPayments(customerId)).to.have.members([5_000, 7_200]);
+  });
+
   it('is refused to staff while the next invoice is a draft, although the subscription is set to end', async () => {
     const { customer, customerId } = await createRenewing();
     billing.stripe.cancelAtPeriodEnd(customerId);

@@ -1,7 +1,11 @@
 import { expect } from 'chai';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
+import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
+import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { runDueTasks } from '../harness/tasks.ts';
 import { getId } from '../fakes/stripe/store.ts';
 
 describe('renewals that are held or stay unpaid', () => {
@@ -22,6 +26,9 @@ describe('renewals that are held or stay unpaid', () => {
       .list('charge')
       .filter(({ customer: owner, status }) => owner === id && status === 'succeeded').length;
   };
+  const priceNow = (customer: TestCustomer) => subscription(customer).items.data[0]?.price.id;
+  const lastAmount = (customer: TestCustomer) =>
+    billing.stripe.store.get('invoice', getId(subscription(customer).latest_invoice)).amount_paid;
   const readRow = async ({ email }: TestCustomer) =>
     (
       await billing.service.sql(
@@ -56,6 +63,79 @@ describe('renewals that are held or stay unpaid', () => {
       expect([countCharges(customer), (await readRow(customer)).status]).to.deep.equal([1, 'canceled']);
     });
   }
+
+  for (const outcome of ['won', 'lost'] as const) {
+    it(`do not charge the plan of a scheduled downgrade while the year is disputed; the dispute is ${outcome}`, async () => {
+      const customer = await billing.createCustomer('pro');
+      const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('scheduled');
+      const yearEnd = findYearEnd(customer);
+      await advance(yearEnd - 2 * DAY_MS);
+      const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+      await billing.drained();
+      const { schedule, cancel_at_period_end: isHeld } = subscription(customer);
+      expect([schedule, isHeld, priceNow(customer)]).to.deep.equal([null, true, billing.stripe.prices.pro]);
+      if (outcome === 'lost') {
+        await advance(yearEnd + 2 * HOUR_MS);
+        billing.stripe.closeDispute(dispute.id, 'lost');
+        await billing.drained();
+        expect([countCharges(customer), (await readRow(customer)).status]).to.deep.equal([1, 'canceled']);
+        return;
+      }
+      billing.stripe.closeDispute(dispute.id, 'won');
+      await billing.drained();
+      expect([subscription(customer).metadata, priceNow(customer)]).to.deep.equal([
+        { account_uuid: subscription(customer).metadata['account_uuid'] },
+        billing.stripe.prices.lite,
+      ]);
+      await advance(yearEnd + 2 * HOUR_MS);
+      expect([lastAmount(customer), countCharges(customer)]).to.deep.equal([7_200, 2]);
+      expect((await readRow(customer)).status).to.equal('active');
+    });
+  }
+
+  it('are held again when a process dies between the requests that hold the renewal of a scheduled downgrade', async () => {
+    const customer = await billing.createCustomer('pro');
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    await advance(findYearEnd(customer) - 2 * DAY_MS);
+    // As the first two of the three requests leave it.
+    Object.assign(subscription(customer).metadata, {
+      renewal_held: 'dispute',
+      renewal_price: billing.stripe.prices.lite,
+    });
+    billing.stripe.store.scheduledPrices.delete(subscription(customer).id);
+    subscription(customer).schedule = null;
+    const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+    await billing.drained();
+    expect(subscription(customer).cancel_at_period_end).to.equal(true);
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.drained();
+    expect(priceNow(customer)).to.equal(billing.stripe.prices.lite);
+  });
+
+  it('stay held while the account is being deleted, and are resumed after an undo', async () => {
+    const [deleted, undone] = [await billing.createCustomer('lite'), await billing.createCustomer('lite')];
+    const yearEnd = findYearEnd(undone);
+    await advance(yearEnd - 2 * DAY_MS);
+    const ids: number[] = [];
+    for (const customer of [deleted, undone]) {
+      const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+      await billing.drained();
+      const [{ id }] = await billing.service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
+      ids.push(Number(id));
+      await requestAccountDeletion(buildServiceCaller(Number(id)), customer.email, SERVICE_ORIGIN);
+      await runDueTasks(billing.service);
+      billing.stripe.closeDispute(dispute.id, 'won');
+      await billing.drained();
+      expect(subscription(customer).cancel_at_period_end).to.equal(true);
+    }
+    await undoAccountDeletion(buildServiceCaller(ids[1] as number), SERVICE_ORIGIN);
+    await runDueTasks(billing.service);
+    expect(subscription(undone).cancel_at_period_end).to.equal(false);
+    await advance(yearEnd + 2 * HOUR_MS);
+    expect([countCharges(deleted), countCharges(undone)]).to.deep.equal([1, 2]);
+  });
 
   it('stay canceled after a dispute that is won, if the customer had canceled before', async () => {
     const customer = await billing.createCustomer('lite');

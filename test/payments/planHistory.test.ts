@@ -3,6 +3,7 @@ import { endSubscriptionRow } from '../../shared/domain/billing/stopRenewals.ts'
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { HOUR_MS } from '../../shared/spec/durations.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
 import { getId } from '../fakes/stripe/store.ts';
 
@@ -234,5 +235,30 @@ describe('months around a change of plan', () => {
     const section = text.slice(text.indexOf('id="plan-history"'));
     const plans = [...section.slice(0, section.indexOf('</table>')).matchAll(/<td>(lite|pro|studio)<\/td>/g)];
     expect(plans.map(([, plan]) => plan)).to.deep.equal(['lite', 'pro', 'studio', 'pro']);
+  });
+
+  it('are those of a plan that staff set without an invoice, although that plan was refunded in an earlier year', async () => {
+    const customer = await billing.createCustomer('pro');
+    const findTheirs = () => billing.stripe.findSubscription(billing.customerId(customer));
+    const theirPlan = () => findTheirs().items.data[0];
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    await billing.drained();
+    billing.stripe.refund(getId(findTheirs().latest_invoice));
+    await billing.drained();
+    expect(theirPlan()?.price.id).to.equal(billing.stripe.prices.pro);
+    await billing.advanceTo(new Date(1_000 * (theirPlan()?.current_period_end as number) + 2 * HOUR_MS));
+    Object.assign(theirPlan() as object, { price: billing.stripe.store.get('price', billing.stripe.prices.studio) });
+    billing.stripe.store.emit('customer.subscription.updated', findTheirs());
+    await billing.drained();
+    expect(theirPlan()?.price.id).to.equal(billing.stripe.prices.studio);
+    const status = await billing.onFirstApi(customer).request('GET', '/api/billing/status/');
+    expect([status.body.status, status.body.plan.slug]).to.deep.equal(['active', 'studio']);
+    const rows = await billing.service.sql(
+      `SELECT p.plan_slug AS plan FROM subscription_plans p JOIN subscriptions s ON s.id = p.subscription_id
+         JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 AND p.stripe_invoice_id IS NULL`,
+      [customer.email],
+    );
+    expect(rows).to.deep.equal([{ plan: 'studio' }]);
   });
 });

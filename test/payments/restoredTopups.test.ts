@@ -4,6 +4,7 @@ import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { seedImages } from '../harness/seeds.ts';
+import { eventually } from '../harness/testService.ts';
 
 const switchOnAutoTopups = (customer: TestCustomer, settings: object = {}) =>
   customer.request('PATCH', '/api/billing/topup/settings/', { body: { auto_topup_enabled: true, ...settings } });
@@ -31,6 +32,8 @@ describe('top-ups that a restored database does not know', () => {
          FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1`,
       [customer.email],
     );
+
+  const countCharges = () => billing.stripe.requests.filter(({ name }) => name === 'intents.create').length;
 
   it('are recorded from their payment, credited once, and taken back when they are refunded', async () => {
     const customer = await billing.createCustomer('pro');
@@ -69,8 +72,6 @@ describe('top-ups that a restored database does not know', () => {
     expect(await customer.balance()).to.equal(1_100 + 1_896);
   });
 
-  const countCharges = () => billing.stripe.requests.filter(({ name }) => name === 'intents.create').length;
-
   for (const isProcessing of [false, true]) {
     const state = isProcessing ? 'is processing' : 'has succeeded';
     it(`are not charged again for a trigger of the backup while their payment ${state}, and are credited later`, async () => {
@@ -96,13 +97,34 @@ describe('top-ups that a restored database does not know', () => {
     });
   }
 
-  it('count as the automatic top-up of their hour', async () => {
-    const customer = await billing.createCustomer('pro');
-    await switchOnAutoTopups(customer);
-    billing.stripe.completeCheckout(await openTopup(customer));
+  it('are the automatic ones of their hour if they were, and their dispute switches automatic top-ups off', async () => {
+    const customer = await billing.createCustomer('lite');
+    await switchOnAutoTopups(customer, { auto_topup_threshold_credits: 200 });
+    billing.stripe.delivery.pause = true;
+    billing.stripe.faults['intents.create'] = 'drop after doing';
+    await customer.createImage();
+    const payment = () =>
+      billing.stripe.store
+        .list('payment_intent')
+        .find((intent) => intent.customer === billing.customerId(customer) && intent.metadata['topup_uuid']);
+    await eventually('charged', () => payment()?.status === 'succeeded');
+    await billing.service.sql(`DELETE FROM tasks WHERE kind = 'topup.charge'`);
+    await billing.service.sql(`DELETE FROM topups WHERE status = 'pending'`);
+    await billing.service.sql('UPDATE accounts SET auto_topup_claimed_at = NULL WHERE email = $1', [customer.email]);
+    delete billing.stripe.faults['intents.create'];
+    billing.stripe.delivery.pause = false;
     await billing.drained();
-    await seedImages(billing.service, customer, 1_100 + 1_896);
+    expect((await listTopups(customer)).map(({ kind, status }) => [kind, status])).to.deep.equal([
+      ['automatic', 'succeeded'],
+    ]);
+    await billing.service.checkIntegrity();
+    await seedImages(billing.service, customer, await customer.balance());
+    const charges = countCharges();
     const { status, body } = await customer.createGeneration(IMAGE);
-    expect([status, body.error, countCharges()]).to.deep.equal([402, 'insufficient_credits', 0]);
+    expect([status, body.error, countCharges()]).to.deep.equal([402, 'insufficient_credits', charges]);
+    billing.stripe.openDispute(payment()?.id as string);
+    await billing.drained();
+    const settings = await customer.request('GET', '/api/billing/topup/settings/');
+    expect(settings.body).to.include({ auto_topup_enabled: false, auto_topup_problem: 'disputed' });
   });
 });

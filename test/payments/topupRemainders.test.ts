@@ -143,6 +143,24 @@ describe('what is left of each top-up', () => {
     expect(await customer.balance()).to.equal(TOPUP - 1_000);
   });
 
+  it('is not what staff give by mistake and remove, the newest first', async () => {
+    await adjust(100);
+    const first = await buy();
+    await adjust(50);
+    const second = await buy();
+    await adjust(TOPUP);
+    await spend(200);
+    await adjust(-TOPUP - 50);
+    expect([await customer.balance(), ...(await left())]).to.deep.equal([2 * TOPUP - 100, TOPUP - 100, TOPUP]);
+    await adjust(-10);
+    await adjust(10);
+    expect(await left()).to.deep.equal([TOPUP - 110, TOPUP]);
+    await refund(first);
+    expect([await customer.balance(), ...(await left())]).to.deep.equal([TOPUP + 10, 0, TOPUP]);
+    await refund(second);
+    expect(await customer.balance()).to.equal(10);
+  });
+
   it('is nothing after a return in full, although generations that were in progress are refunded', async () => {
     const payment = await buy();
     const prompts = await startVideos(2);

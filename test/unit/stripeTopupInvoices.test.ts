@@ -98,7 +98,13 @@ describe('invoices of top-ups at Stripe', () => {
         off_session: 'true',
         confirm: 'true',
         automatic_payment_methods: { enabled: 'true', allow_redirects: 'never' },
-        metadata: { topup_uuid: topupUuid, account_uuid: accountUuid, amount_cents: '5000', credits: '1896' },
+        metadata: {
+          topup_uuid: topupUuid,
+          account_uuid: accountUuid,
+          amount_cents: '5000',
+          credits: '1896',
+          kind: 'automatic',
+        },
       });
       const issued = await fixture.stripe.issueTopupInvoice(intentId);
       expect(issued).to.deep.include({ topupUuid, intentId });

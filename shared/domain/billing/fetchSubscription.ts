@@ -60,7 +60,7 @@ export async function fetchSubscription(
     logger.error({ subscriptionId, accountId: account.id }, 'subscription has a price that belongs to no plan');
     if (known === undefined) return { kind: 'unresolved', accountId: account.id, problem: UNKNOWN_PRICE };
   }
-  const resolution = await resolveReversals(fetched);
+  const resolution = await resolveReversals(fetched, account.deletion_requested_at !== null);
   return {
     ...resolution,
     kind: 'subscription',

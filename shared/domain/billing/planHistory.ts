@@ -21,6 +21,12 @@ export function findPaidPlan(invoices: ReviewedInvoice[]): ReviewedInvoice | nul
   return applying.toSorted((a, b) => getStart(b).getTime() - getStart(a).getTime())[0] ?? null;
 }
 
+/** Returns whether a payment of the running year for a plan was returned: the plan is about to be changed back. */
+export function isPlanReturned(invoices: ReviewedInvoice[], planSlug: PlanSlug | null): boolean {
+  const at = now();
+  return invoices.some(({ plan, paidUntil, returnedAt }) => plan === planSlug && paidUntil > at && returnedAt !== null);
+}
+
 /** Returns when the plan of an invoice begins to apply. */
 function getStart({ isAnnual, periodStart, paidAt }: ReviewedInvoice): Date {
   return isAnnual ? periodStart : paidAt;
@@ -66,10 +72,9 @@ export async function recordPlanHistory(
   await runStatement(UPSERT_PLANS, { subscription: subscription.id, plans: JSON.stringify(plans) }, transaction);
   const current = await findCurrentPlan(transaction, subscription);
   const { plan, priceId, isLatestInvoicePaid, currentPeriodEnd } = fetched;
-  const isReturned = invoices.some((invoice) => invoice.plan === plan && invoice.returnedAt !== null);
   const isChanged = current !== undefined && plan !== null && plan !== current.plan_slug;
-  // A plan whose invoice is open counts once it is paid; a returned one is about to be changed back.
-  if (!isChanged || !isLatestInvoicePaid || isReturned) return current?.plan_slug ?? null;
+  // A plan whose invoice is open counts once it is paid.
+  if (!isChanged || !isLatestInvoicePaid || isPlanReturned(invoices, plan)) return current?.plan_slug ?? null;
   await recordPlanChange(transaction, subscription, { plan, priceId, until: currentPeriodEnd });
   return plan;
 }

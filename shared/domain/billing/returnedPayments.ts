@@ -10,7 +10,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
-import { findPaidPlan } from './planHistory.ts';
+import { findPaidPlan, isPlanReturned } from './planHistory.ts';
 
 /** A subscription with what was returned of its payments, after the consequences at the processor. */
 export interface ReversalResolution {
@@ -32,8 +32,12 @@ const RENEWAL_HOLD_MS = 3 * DAY_MS;
  * Reads what was returned of each paid invoice, by refunds and lost disputes, and applies the consequences at the
  * processor: a year of which nothing paid is left ends; a returned upgrade reverts to the plan that is still paid, at the
  * price that the customer had; and the card is not charged for another year while this one is disputed.
+ * @param isDeleting whether the account is being deleted, whose renewal stays as it is: stopped, or held.
  */
-export async function resolveReversals(fetched: ProcessorSubscription): Promise<ReversalResolution> {
+export async function resolveReversals(
+  fetched: ProcessorSubscription,
+  isDeleting: boolean,
+): Promise<ReversalResolution> {
   const invoices = await readReversals(fetched.invoices);
   const current = invoices.filter(({ paidUntil }) => paidUntil > now());
   const paidCents = current.reduce((sum, invoice) => sum + invoice.paidCents, 0);
@@ -44,7 +48,10 @@ export async function resolveReversals(fetched: ProcessorSubscription): Promise<
     fetched.status !== 'canceled' &&
     (returnedCents > 0 && returnedCents >= paidCents
       ? await cancel(fetched)
-      : [await revertReturnedPlan(fetched, current), await holdRenewal(fetched, disputedChargeId)].includes(true));
+      : [
+          await revertReturnedPlan(fetched, current),
+          !isDeleting && (await holdRenewal(fetched, disputedChargeId)),
+        ].includes(true));
   const subscription = isChanged ? ((await processor.readSubscription(fetched.id)) ?? fetched) : fetched;
   const paid = findPaidPlan(current);
   const refundedUpgrade = upgrade !== undefined && paid?.plan !== upgrade.plan ? upgrade.plan : null;
@@ -70,7 +77,7 @@ async function revertReturnedPlan(subscription: ProcessorSubscription, current: 
   // The customer may be paying for the upgrade again: changing the plan now would undo that.
   if (!subscription.isLatestInvoicePaid) return false;
   const paid = findPaidPlan(current);
-  const isReturned = current.some(({ plan, returnedAt }) => plan === subscription.plan && returnedAt !== null);
+  const isReturned = isPlanReturned(current, subscription.plan);
   if (paid?.priceId == null || paid.plan === subscription.plan || !isReturned) return false;
   const context = { subscriptionId: subscription.id, from: subscription.plan, to: paid.plan, priceId: paid.priceId };
   try {

@@ -12,15 +12,15 @@ const TOPUP_ENTRIES = `
     FROM ledger_entries WHERE effect_key LIKE 'topup:%'`;
 
 /**
- * Changes of the size of each purchase and gift of top-up credits: its own entry, whose number is that of the lot, and
- * the reversals of a top-up.
+ * Changes of the size of each purchase of top-up credits, its own entry, whose number is that of the lot, and its
+ * reversals; and what staff have given and removed, without a top-up.
  */
 const LOT_CHANGES = `
   SELECT account_id, number, topup, amount, min(number) OVER (PARTITION BY account_id, coalesce(topup, number::text)) AS lot
     FROM (SELECT account_id, number, amount,
                  CASE WHEN effect_key LIKE 'topup:%' THEN split_part(effect_key, ':', 2) END AS topup
             FROM ledger_entries
-           WHERE effect_key LIKE 'topup:%' OR (entry_type = 'grant' AND effect_key LIKE 'adjustment:%')) entry`;
+           WHERE effect_key LIKE 'topup:%' OR effect_key LIKE 'adjustment:%') entry`;
 
 export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {
@@ -72,23 +72,16 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
           OR (status <> 'succeeded' AND (reversed_cents > 0 OR reversal_count > 0))`,
   },
   {
-    // The oldest are spent first, so what was spent is what the bucket has less than all purchases and gifts.
     name: 'returned-topups-have-no-remainder',
     statement: 'A top-up of which fewer credits were taken back than its returned money bought has none left.',
     checkedWhen: 'always',
     query: `
-      SELECT lot.account_id, 'top-up ' || t.uuid AS subject,
+      SELECT t.account_id, 'top-up ' || t.uuid AS subject,
              format('%s of %s cents reversed, %s of %s credits taken back, %s left', t.reversed_cents,
-                    coalesce(t.net_cents, t.amount_cents), t.credits_reversed, t.credits,
-                    least(lot.credits, lot.through - (lot.total - bucket.credits))) AS detail
-        FROM (SELECT account_id, topup, credits, sum(credits) OVER (PARTITION BY account_id ORDER BY lot) AS through,
-                     sum(credits) OVER (PARTITION BY account_id) AS total
-                FROM (SELECT account_id, lot, topup, sum(amount) AS credits FROM (${LOT_CHANGES}) change GROUP BY 1, 2, 3) sizes) lot
-        JOIN (SELECT account_id, sum(amount - plan_amount) AS credits FROM ledger_entries GROUP BY 1) bucket
-             ON bucket.account_id = lot.account_id
-        JOIN topups t ON t.uuid::text = lot.topup
-       WHERE t.credits_reversed < floor(t.credits::numeric * t.reversed_cents / coalesce(t.net_cents, t.amount_cents))
-         AND least(lot.credits, lot.through - (lot.total - bucket.credits)) > 0`,
+                    coalesce(t.net_cents, t.amount_cents), t.credits_reversed, t.credits, lot.remainder) AS detail
+        FROM topups t
+        JOIN LATERAL topup_remainders(t.account_id) lot ON lot.topup_uuid = t.uuid
+       WHERE t.credits_owed > 0 AND lot.remainder > 0`,
   },
   {
     name: 'reversals-take-their-own-credits',
@@ -96,16 +89,19 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       WITH change AS MATERIALIZED (${LOT_CHANGES})
-      SELECT taken.account_id, 'top-up ' || taken.topup AS subject,
-             format('entry %s took %s credits and left %s, of which %s are newer', taken.number, -taken.amount,
-                    min(bucket.credits), sum(newer.amount)) AS detail
-        FROM change taken
-        JOIN change newer ON newer.account_id = taken.account_id AND newer.lot > taken.lot AND newer.number < taken.number
-        JOIN (SELECT account_id, number, sum(amount - plan_amount) OVER (PARTITION BY account_id ORDER BY number) AS credits
-                FROM ledger_entries) bucket ON bucket.account_id = taken.account_id AND bucket.number = taken.number
-       WHERE taken.amount < 0
-       GROUP BY taken.account_id, taken.topup, taken.number, taken.amount
-      HAVING min(bucket.credits) < sum(newer.amount)`,
+      SELECT account_id, 'top-up ' || topup AS subject,
+             format('entry %s took %s credits and left %s, of which %s are newer', number, -amount, credits,
+                    sum(bought) + greatest(0, max(given))) AS detail
+        FROM (SELECT taken.*, bucket.credits, CASE WHEN newer.topup IS NULL THEN 0 ELSE newer.amount END AS bought,
+                     sum(CASE WHEN newer.topup IS NULL THEN newer.amount ELSE 0 END)
+                       OVER (PARTITION BY taken.account_id, taken.number ORDER BY newer.number DESC) AS given
+                FROM change taken
+                JOIN change newer ON newer.account_id = taken.account_id AND newer.lot > taken.lot AND newer.number < taken.number
+                JOIN (SELECT account_id, number, sum(amount - plan_amount) OVER (PARTITION BY account_id ORDER BY number) AS credits
+                        FROM ledger_entries) bucket ON bucket.account_id = taken.account_id AND bucket.number = taken.number
+               WHERE taken.amount < 0 AND taken.topup IS NOT NULL) newer
+       GROUP BY account_id, topup, number, amount, credits
+      HAVING credits < sum(bought) + greatest(0, max(given))`,
   },
   {
     name: 'topup-credits-match-their-net-amount',

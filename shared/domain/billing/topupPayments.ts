@@ -19,7 +19,14 @@ export interface TopupSnapshot
   extends AccountSnapshot,
     Pick<
       ProcessorPayment,
-      'status' | 'amountCents' | 'taxCents' | 'discountCents' | 'reversedCents' | 'isDisputed' | 'failureCode'
+      | 'status'
+      | 'paidAt'
+      | 'amountCents'
+      | 'taxCents'
+      | 'discountCents'
+      | 'reversedCents'
+      | 'isDisputed'
+      | 'failureCode'
     > {
   kind: 'topup';
   topupUuid: string;
@@ -48,17 +55,17 @@ export async function findTopupSnapshot(
 }
 
 /**
- * Records a paid top-up that the database does not know, since it was restored from a backup that is older. As a manual
- * one, because its payment does not say which kind it was. The next automatic one follows an hour after it.
+ * Records a paid top-up that the database does not know, since it was restored from a backup that is older. An automatic
+ * one claims its hour again. While another one is pending it is rejected by an index, and the sync is repeated.
  */
 async function restoreTopup({
-  status,
+  paidAt,
+  isAutomatic,
   order,
-  createdAt,
   intentId,
   topupUuid: paymentTopup,
 }: ProcessorPayment): Promise<Topup | undefined> {
-  if (status !== 'succeeded') return undefined;
+  if (paidAt === null) return undefined;
   if (order === null) {
     logger.error(
       { topup: paymentTopup, intent: intentId },
@@ -74,22 +81,23 @@ async function restoreTopup({
     return undefined;
   }
   logger.warn(context, 'unknown top-up was paid; recorded from its payment');
+  const kind = isAutomatic ? 'automatic' : 'manual';
   await withAccountLock(account.id, async (transaction, locked) => {
-    if ((locked.auto_topup_claimed_at ?? createdAt) <= createdAt)
-      await locked.$query(transaction).patch({ auto_topup_claimed_at: createdAt });
+    if (isAutomatic && (locked.auto_topup_claimed_at ?? paidAt) <= paidAt)
+      await locked.$query(transaction).patch({ auto_topup_claimed_at: paidAt });
     await Topup.query(transaction)
       .insert({
         uuid: topupUuid,
         account_id: account.id,
-        kind: 'manual',
+        kind,
         status: 'pending',
         amount_cents: amountCents,
         credits,
-        created_at: now(),
+        created_at: paidAt,
       })
       .onConflict('uuid')
       .ignore();
-    await scheduleTasks(transaction, PENDING_TOPUP_KINDS.manual, [{ key: topupUuid, accountId: account.id }]);
+    await scheduleTasks(transaction, PENDING_TOPUP_KINDS[kind], [{ key: topupUuid, accountId: account.id }]);
   });
   return Topup.query().findById(topupUuid);
 }
@@ -101,6 +109,7 @@ export function buildFailedTopup(topup: Topup, failureCode: PaymentFailureCode, 
 
 const NOTHING_PAID = {
   status: 'failed',
+  paidAt: null,
   amountCents: 0,
   taxCents: 0,
   discountCents: 0,
@@ -110,10 +119,10 @@ const NOTHING_PAID = {
 
 function buildSnapshot(
   { uuid, account_id: accountId }: Topup,
-  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'createdAt'>,
+  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'isAutomatic'>,
   syncVersion: number,
 ): TopupSnapshot {
-  const { status, amountCents, taxCents, discountCents, reversedCents, isDisputed, failureCode } = payment;
+  const { status, paidAt, amountCents, taxCents, discountCents, reversedCents, isDisputed, failureCode } = payment;
   return {
     kind: 'topup',
     accountId,
@@ -121,6 +130,7 @@ function buildSnapshot(
     topupUuid: uuid,
     intentId: null,
     status,
+    paidAt,
     amountCents,
     taxCents,
     discountCents,
@@ -173,7 +183,7 @@ export async function applyTopupSnapshot(
     failure_code: status === 'failed' ? (topup.failure_code ?? snapshot.failureCode) : null,
     stripe_payment_intent_id: topup.stripe_payment_intent_id ?? snapshot.intentId,
     sync_version: snapshot.syncVersion,
-    completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
+    completed_at: isPaidNow ? snapshot.paidAt : (topup.completed_at ?? (status === 'pending' ? null : now())),
   });
   if (status !== 'succeeded') return;
   if (isPaidNow) await recordTopupInvoice(transaction, topup);
@@ -206,7 +216,7 @@ async function creditTopup(transaction: Transaction, account: Account, topup: To
     description: `Top-up: ${topup.credits} credits`,
     effectKey: `topup:${topup.uuid}`,
   };
-  const recovered = topup.kind === 'automatic' ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+  const recovered = topup.kind === 'automatic' ? { auto_topup_declines: 0 } : {};
   await recordTopupEvent(transaction, topup, 'succeeded', { failureCode: null, mayEmail: false });
   return postEntries(transaction, account, [entry], recovered);
 }
@@ -251,10 +261,10 @@ async function disableAutoTopups(
   problem: string,
 ): Promise<boolean> {
   const { id: accountId, auto_topup_enabled: wasEnabled } = account;
+  if (!wasEnabled) return false;
   await account
     .$query(transaction)
     .patch({ auto_topup_enabled: false, auto_topup_problem: problem, auto_topup_declines: 0 });
-  if (!wasEnabled) return false;
   const details = { reason: problem };
   await recordEvent(transaction, { accountId, type: 'auto_topup.disabled', subject: `${uuid}:${problem}`, details });
   return true;

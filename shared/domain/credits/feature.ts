@@ -2,11 +2,10 @@ import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { LEDGER_INVARIANTS } from './invariants.ts';
 import { LOCK_ACCOUNTS } from './ledger.ts';
-import { LOW_CREDITS_THRESHOLD } from './lowCredits.ts';
 import { MONTH_PLAN, MONTH_START, RENEW_CREDIT_PERIODS } from './periods.ts';
 
 export const CREDITS: DomainFeature = {
-  sqlFunctions: [LOCK_ACCOUNTS, LOW_CREDITS_THRESHOLD, MONTH_START, MONTH_PLAN, RENEW_CREDIT_PERIODS],
+  sqlFunctions: [LOCK_ACCOUNTS, MONTH_START, MONTH_PLAN, RENEW_CREDIT_PERIODS],
   invariants: LEDGER_INVARIANTS,
   exportLists: [
     listTable('ledger_entries', 'number', [

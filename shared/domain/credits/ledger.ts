@@ -12,7 +12,6 @@ import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { type LedgerFilter, listAcceptedTypes, type ListedEntry, listFilteredLedger } from './listFilteredLedger.ts';
-import { getLowCreditsThreshold } from './lowCredits.ts';
 
 /**
  * Input of a ledger entry. Entries of a generation are posted by its own statements instead: the burn by
@@ -56,8 +55,7 @@ export async function lockAccount(transaction: Transaction, accountId: number): 
 
 /**
  * Posts entries to the ledger of a locked account, in order, and updates its balances together with other `changes`.
- * Grants are recorded as events. Once added credits lift the balance to the threshold, `credits.low` can be recorded
- * again.
+ * Grants are recorded as events.
  */
 export async function postEntries(
   transaction: Transaction,
@@ -84,12 +82,8 @@ export async function postEntries(
     if (entry.entryType !== 'grant' || account.webhook_count === 0) continue;
     await recordEvent(transaction, { accountId: account.id, type: 'credits.granted', subject: entry.effectKey });
   }
-  const { credits_low_threshold, period_granted } = account;
-  const threshold = getLowCreditsThreshold({ credits_low_threshold, period_granted, ...changes });
-  const isRecovered = balance >= threshold && entries.some(({ amount }) => amount > 0);
   return account.$query(transaction).patchAndFetch({
     ...changes,
-    ...(isRecovered ? { credits_low_since: null } : {}),
     balance,
     plan_credits,
     topup_credits: balance - plan_credits,

@@ -7,7 +7,6 @@ import { Account } from '../../tables/Account.ts';
 import type { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
-import { LOW_CREDITS_THRESHOLD } from './lowCredits.ts';
 
 /** Start of a month of a subscription: `(started_at, month)`. */
 export const MONTH_START = readSqlFunction(new URL('./monthStart.sql', import.meta.url));
@@ -177,7 +176,6 @@ function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: st
 export const RENEW_CREDIT_PERIODS = readSqlFunction(new URL('./renewCreditPeriods.sql', import.meta.url), [
   MONTH_START,
   MONTH_PLAN,
-  LOW_CREDITS_THRESHOLD,
 ]);
 
 /** Renews the due period of one account, unless another transaction keeps it locked. */

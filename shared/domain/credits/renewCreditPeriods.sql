@@ -12,7 +12,7 @@ BEGIN
   RETURN QUERY
   WITH due AS MATERIALIZED (
     SELECT a.id, a.plan_credits, a.topup_credits, a.ledger_count, a.generation_count, a.period_end, a.webhook_count,
-           a.credits_low_since, a.credits_low_threshold, a.period_index + 1 AS month,
+           a.period_index + 1 AS month,
            least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
            a.topup_credits + least(a.plan_credits, a.period_granted) + plan.credits AS balance,
            s.uuid AS subscription, s.started_at
@@ -31,9 +31,7 @@ BEGIN
            period_granted = due.granted,
            period_rollover = due.carried,
            generation_count_at_period_start = due.generation_count,
-           period_used = 0,
-           credits_low_since = CASE WHEN due.balance < low_credits_threshold(due.credits_low_threshold, due.granted)
-                                    THEN due.credits_low_since END
+           period_used = 0
       FROM due WHERE a.id = due.id
   ), entry AS (
     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,

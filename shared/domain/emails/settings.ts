@@ -60,14 +60,7 @@ export async function updateNotificationSettings(
     const changes: Partial<Account> = {
       email_settings: { ...account.email_settings, ...Object.fromEntries(changed.map((kind) => [kind, email[kind]])) },
     };
-    if (creditsLowThreshold !== undefined) {
-      changes.credits_low_threshold = creditsLowThreshold;
-      const threshold = getLowCreditsThreshold({
-        credits_low_threshold: creditsLowThreshold,
-        period_granted: account.period_granted,
-      });
-      if (account.balance >= threshold) changes.credits_low_since = null;
-    }
+    if (creditsLowThreshold !== undefined) changes.credits_low_threshold = creditsLowThreshold;
     return toSettings(await account.$query(transaction).patchAndFetch(changes));
   });
 }

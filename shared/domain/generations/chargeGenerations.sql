@@ -8,7 +8,7 @@
 -- answer was lost.
 --
 -- A burn that leaves the balance below the threshold records the trigger of an automatic top-up; nothing else records one. So
--- does the event `credits.low`, once until credits are added, if a webhook or an e-mail follows from it.
+-- does the event `credits.low`, once until the balance has recovered, if a webhook or an e-mail follows from it.
 CREATE FUNCTION charge_generations(
   p_rounds       json[],      -- each a list of requests, at most one of an account
   p_accounts     bigint[],

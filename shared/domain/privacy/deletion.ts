@@ -107,11 +107,8 @@ export async function undoAccountDeletion(caller: Caller, origin: RequestOrigin)
       account.$query(transaction).patch({ deletion_requested_at: null }),
     );
     await patchTestAccount(transaction, accountId, { deletion_requested_at: null });
-    if (deletion.subscription_id === null) await deletion.$query(transaction).delete();
-    else {
-      await deletion.$query(transaction).patch({ status: 'undone' });
-      await scheduleStep(transaction, accountId);
-    }
+    await deletion.$query(transaction).patch({ status: 'undone' });
+    await scheduleStep(transaction, accountId);
     await recordSecurityEvent(transaction, { accountId, event: 'deletion_undone', origin });
   });
   logger.info({ accountId }, 'account deletion undone');

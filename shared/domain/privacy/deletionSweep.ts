@@ -3,7 +3,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
-import { endAllSubscriptions, resumeRenewal, stopRenewals } from '../billing/stopRenewals.ts';
+import { endAllSubscriptions, resumeRenewal, stopRenewals, syncOpenSubscriptions } from '../billing/stopRenewals.ts';
 import { withAccountLock } from '../credits/ledger.ts';
 import { getAccount } from '../accounts/accounts.ts';
 import type { Postponement, TaskKind } from '../tasks/taskKind.ts';
@@ -43,13 +43,16 @@ async function prepare({
   return { runAt: eraseAt < tomorrow ? eraseAt : tomorrow };
 }
 
-/** Resumes the subscription after an undo. A request since then, and its own undo, have scheduled another run. */
+/**
+ * Resumes the subscription after an undo, or syncs what was not stopped, as its renewal may have been held for a dispute
+ * that has ended. A request since then, and its own undo, have scheduled another run.
+ */
 async function resume({
   account_id: accountId,
   subscription_id: subscriptionId,
   requested_at: requestedAt,
 }: AccountDeletion) {
-  if (subscriptionId !== null) await resumeRenewal(subscriptionId);
+  await (subscriptionId === null ? syncOpenSubscriptions(accountId) : resumeRenewal(subscriptionId));
   await AccountDeletion.query().findById(accountId).where({ status: 'undone', requested_at: requestedAt }).delete();
   return undefined;
 }

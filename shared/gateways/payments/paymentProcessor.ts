@@ -130,8 +130,11 @@ export interface ProcessorPayment {
   topupUuid: string | null;
   /** The order of that top-up; null if the metadata does not say. */
   order: TopupOrder | null;
-  createdAt: Date;
+  /** True if `chargeTopup` has made it. */
+  isAutomatic: boolean;
   status: 'pending' | 'succeeded' | 'failed';
+  /** When it was charged; null unless it has succeeded. */
+  paidAt: Date | null;
   /** The amount with tax and after discounts. */
   amountCents: number;
   /** The part of the amount that is tax. */
@@ -313,7 +316,10 @@ export interface PaymentProcessor {
   cancelSubscription(subscriptionId: string): Promise<void>;
   /** Stops the renewal of a subscription, or resumes it. A plan change that is scheduled for the renewal is dropped. */
   setCancelAtPeriodEnd(subscriptionId: string, isCanceled: boolean): Promise<void>;
-  /** Stops the renewal of a subscription until it is resumed with `false`, unless a plan change is scheduled for it. */
+  /**
+   * Stops the renewal of a subscription until it is resumed with `false`. A plan change that was scheduled for the
+   * renewal applies when it is resumed, without proration.
+   */
   setRenewalHeld(subscriptionId: string, isHeld: boolean): Promise<void>;
   /** Returns whether a bank is processing the payment of its latest invoice, which may take days. */
   isPaymentProcessing(subscriptionId: string): Promise<boolean>;

@@ -34,9 +34,12 @@ export function buildOwnerKey(prefix: string, { accountUuid, replaces }: Process
 
 /** Marks a subscription whose renewal this service has stopped for a time. */
 const HOLD_KEY = 'renewal_held';
+/** The price that was scheduled for a renewal that is held. */
+export const HELD_PRICE_KEY = 'renewal_price';
 
-/** Returns the change of a subscription's metadata that marks its renewal as held, or no longer. */
-export const buildHoldMetadata = (isHeld: boolean) => ({ [HOLD_KEY]: isHeld ? 'dispute' : '' });
+/** Changes of a subscription's metadata that mark its renewal as held, or no longer. */
+export const HOLD_METADATA = { [HOLD_KEY]: 'dispute' };
+export const NO_HOLD_METADATA = { [HOLD_KEY]: '', [HELD_PRICE_KEY]: '' };
 
 /** Maps Stripe's subscription statuses. */
 const SUBSCRIPTION_STATUS_MAP: Record<string, SubscriptionStatus> = {
@@ -129,7 +132,9 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     intentId: intent.id,
     topupUuid: getMetadataUuid(intent.metadata, TOPUP_KEY),
     order: parseTopupOrder(intent.metadata),
-    createdAt: fromUnixSeconds(intent.created),
+    isAutomatic: intent.metadata[KIND_KEY] === AUTOMATIC,
+    // A payment that has just been made without a page does not contain its charge.
+    paidAt: isSucceeded ? fromUnixSeconds((charge ?? intent).created) : null,
     status: isSucceeded ? 'succeeded' : hasFailed(intent) ? 'failed' : 'pending',
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     taxCents: Number.isSafeInteger(taxCents) && taxCents > 0 ? taxCents : 0,
@@ -180,6 +185,11 @@ const TAX_KEY = 'tax_cents';
 /** Marks a payment whose tax and discounts are those of its page. */
 const PAGE_AMOUNTS_KEY = 'amounts';
 const PAGE_AMOUNTS = 'on_page';
+
+/** Marks the payment of an automatic top-up. */
+const KIND_KEY = 'kind';
+const AUTOMATIC = 'automatic';
+export const AUTOMATIC_METADATA = { [KIND_KEY]: AUTOMATIC };
 
 /** Additions to the metadata of a payment whose amount is not that of its order. */
 export const buildTaxMetadata = (taxCents: number) => ({ [TAX_KEY]: String(taxCents) });

@@ -18,6 +18,7 @@ import {
   withIdempotencyKey,
 } from './stripeClient.ts';
 import {
+  AUTOMATIC_METADATA,
   buildTaxMetadata,
   buildTopupMetadata,
   computeReversals,
@@ -257,7 +258,7 @@ export function buildPaymentMethods(stripe: Stripe, { collectsTax }: StripeOptio
         confirm: true,
         // The customer is not present, so they cannot be redirected to another page.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
-        metadata: { ...buildTopupMetadata(order), ...taxMetadata },
+        metadata: { ...buildTopupMetadata(order), ...AUTOMATIC_METADATA, ...taxMetadata },
       };
       try {
         return toProcessorPayment(

@@ -1,7 +1,19 @@
 import type Stripe from 'stripe';
 import type { PaymentProcessor } from './paymentProcessor.ts';
 import { findOrNull, ignoreIfRejected, type StripeOptions, unwrap } from './stripeClient.ts';
-import { buildHoldMetadata, getLatestInvoice, getStripeId, toProcessorSubscription } from './stripeMappers.ts';
+import {
+  getLatestInvoice,
+  getStripeId,
+  HELD_PRICE_KEY,
+  HOLD_METADATA,
+  NO_HOLD_METADATA,
+  toProcessorSubscription,
+} from './stripeMappers.ts';
+
+/** Builds the change to another price without proration: the next renewal charges it. */
+function buildPriceChange({ items }: Stripe.Subscription, price: string): Stripe.SubscriptionUpdateParams {
+  return { items: [{ id: items.data[0]?.id ?? '', price }], proration_behavior: 'none' };
+}
 
 /** Far more than a subscription has. */
 const MAX_INVOICES = 10_000;
@@ -14,9 +26,32 @@ export function buildSubscriptionMethods(stripe: Stripe, { prices }: StripeOptio
     await ignoreIfRejected(stripe.invoices.voidInvoice(invoice.id));
   }
 
-  async function setRenewal(id: string, { isCanceled, isHeld }: { isCanceled: boolean; isHeld: boolean }) {
-    const changes = { cancel_at_period_end: isCanceled, metadata: buildHoldMetadata(isHeld) };
-    await unwrap(stripe.subscriptions.update(id, changes));
+  /** Drops the plan change that is scheduled: Stripe rejects a change of the renewal before. */
+  async function releaseSchedule({ schedule }: Stripe.Subscription): Promise<void> {
+    const id = getStripeId(schedule);
+    if (id !== null) await unwrap(stripe.subscriptionSchedules.release(id));
+  }
+
+  /** Stores the price of a scheduled plan change, before the schedule is dropped: any call may be the last one. */
+  async function holdRenewal(subscription: Stripe.Subscription): Promise<void> {
+    const { id } = subscription;
+    const scheduleId = getStripeId(subscription.schedule);
+    if (scheduleId !== null) {
+      const { phases } = await unwrap(stripe.subscriptionSchedules.retrieve(scheduleId));
+      const price = getStripeId(phases.at(-1)?.items[0]?.price) ?? '';
+      await unwrap(stripe.subscriptions.update(id, { metadata: { ...HOLD_METADATA, [HELD_PRICE_KEY]: price } }));
+      await releaseSchedule(subscription);
+    }
+    await unwrap(stripe.subscriptions.update(id, { cancel_at_period_end: true, metadata: HOLD_METADATA }));
+  }
+
+  async function resumeRenewal(subscription: Stripe.Subscription): Promise<void> {
+    const { id, schedule, metadata } = subscription;
+    const price = metadata[HELD_PRICE_KEY];
+    const priceChange = price === undefined ? {} : buildPriceChange(subscription, price);
+    // While another plan is scheduled, the renewal was not stopped yet.
+    const change = schedule === null ? { cancel_at_period_end: false, ...priceChange } : {};
+    await unwrap(stripe.subscriptions.update(id, { ...change, metadata: NO_HOLD_METADATA }));
   }
 
   return {
@@ -40,27 +75,19 @@ export function buildSubscriptionMethods(stripe: Stripe, { prices }: StripeOptio
     },
 
     setCancelAtPeriodEnd: async (subscriptionId, isCanceled) => {
-      const { schedule } = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
-      const scheduleId = getStripeId(schedule);
-      // Stripe rejects the change while another plan is scheduled for the renewal.
-      if (scheduleId !== null) await unwrap(stripe.subscriptionSchedules.release(scheduleId));
-      await setRenewal(subscriptionId, { isCanceled, isHeld: false });
+      await releaseSchedule(await unwrap(stripe.subscriptions.retrieve(subscriptionId)));
+      const change = { cancel_at_period_end: isCanceled, metadata: NO_HOLD_METADATA };
+      await unwrap(stripe.subscriptions.update(subscriptionId, change));
     },
 
     setRenewalHeld: async (subscriptionId, isHeld) => {
-      const { schedule } = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
-      if (schedule === null) await setRenewal(subscriptionId, { isCanceled: isHeld, isHeld });
+      const subscription = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
+      await (isHeld ? holdRenewal : resumeRenewal)(subscription);
     },
 
     changePrice: async (subscriptionId, price) => {
       const subscription = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
-      const item = subscription.items.data[0]?.id ?? '';
-      await unwrap(
-        stripe.subscriptions.update(subscriptionId, {
-          items: [{ id: item, price }],
-          proration_behavior: 'none',
-        }),
-      );
+      await unwrap(stripe.subscriptions.update(subscriptionId, buildPriceChange(subscription, price)));
     },
 
     isPaymentProcessing: async (subscriptionId) => {

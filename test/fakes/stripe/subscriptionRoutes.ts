@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { getId } from './store.ts';
 import { INTERNAL_ERROR } from './stripeApiError.ts';
 import { findOrCreateInvoiceIntent, voidInvoice } from './invoices.ts';
-import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
+import { type ExpandParams, LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { StripeApiError } from './stripeApiError.ts';
 import type { StripeHandler } from './handler.ts';
 import { cancelAtPeriodEnd, endSubscription, getItem, isEnded, resumeSubscription } from './subscriptions.ts';
@@ -58,8 +58,8 @@ export const subscriptionRoutes = {
           params.reject('cancel_at_period_end', 'The subscription is managed by a subscription schedule.');
         if (params.text('cancel_at_period_end') === 'true') cancelAtPeriodEnd(store, subscription);
         else resumeSubscription(store, subscription);
-        return subscription;
       }
+      if (!params.has('items')) return subscription;
       if (params.text('proration_behavior') !== 'none') {
         params.reject('proration_behavior', 'The fake changes prices without proration only.');
       }
@@ -69,6 +69,18 @@ export const subscriptionRoutes = {
       item.price = structuredClone(store.get('price', change?.required('price'), 'items[0][price]'));
       store.emit('customer.subscription.updated', subscription);
       return subscription;
+    },
+  ],
+  'subscriptionSchedules.retrieve': [
+    'GET',
+    '/v1/subscription_schedules/:id',
+    (store, params, id) => {
+      params.allowOnly<ExpandParams>('expand');
+      const subscription = store.list('subscription').find(({ schedule }) => getId(schedule) === id);
+      if (subscription === undefined)
+        throw new StripeApiError(404, { code: 'resource_missing', message: 'Not found.' });
+      const prices = [getItem(subscription).price.id, store.scheduledPrices.get(subscription.id)];
+      return { id, object: 'subscription_schedule', phases: prices.map((price) => ({ items: [{ price }] })) };
     },
   ],
   'subscriptionSchedules.release': [
