@@ -49,7 +49,8 @@ CREATE FUNCTION topup_remainders(of_account bigint) RETURNS TABLE (topup_uuid uu
              CASE WHEN t.uuid IS NULL THEN e.amount ELSE 0 END AS given
         FROM ledger_entries e
         LEFT JOIN topups t ON t.account_id = of_account AND e.effect_key = 'topup:' || t.uuid
-       WHERE e.account_id = of_account AND (e.entry_type = 'topup' OR e.effect_key LIKE 'adjustment:%')
+       WHERE e.account_id = of_account AND e.entry_type IN ('topup', 'grant', 'expiry')
+         AND (e.entry_type = 'topup' OR e.effect_key LIKE 'adjustment:%')
     ), counted AS (
       SELECT number, uuid, bought, sum(bought) OVER newest - bought AS newer_bought, sum(given) OVER newest AS newer_given
         FROM lot WINDOW newest AS (ORDER BY number DESC)
