@@ -33,6 +33,18 @@ describe('resources of another account', () => {
     return data.some((key: { uuid: string; revoked: boolean }) => key.uuid === uuid && !key.revoked);
   }
 
+  const csrfFields = new Map<string, Record<string, string>>();
+
+  /** Reads the hidden fields that every form of a session has, once for each session. */
+  async function readCsrfFields(customer: TestCustomer): Promise<Record<string, string>> {
+    const known = csrfFields.get(customer.cookie);
+    if (known !== undefined) return known;
+    const { text } = await createBrowserFor(customer).request(`${service.baseUrl}/account/settings/`);
+    const { fields } = findForm(text, '/account/profile/');
+    csrfFields.set(customer.cookie, fields);
+    return fields;
+  }
+
   /** Requests a resource through a route. @returns the status, and the part of the response that depends on it. */
   async function requestResource(row: Route, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
     if (row.credential !== 'member') {
@@ -42,10 +54,7 @@ describe('resources of another account', () => {
       return [status, body];
     }
     const visitor = createBrowserFor(customer);
-    const { fields } = findForm(
-      (await visitor.request(`${service.baseUrl}/account/settings/`)).text,
-      '/account/profile/',
-    );
+    const fields = isChange(row) ? await readCsrfFields(customer) : {};
     const address = service.baseUrl + buildPath(row, uuid);
     const { status, text } = isChange(row)
       ? await visitor.submitForm(address, { ...fields, ...FORM_FIELDS[row.path] })

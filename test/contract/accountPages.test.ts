@@ -27,6 +27,8 @@ describe('account pages', () => {
       [email],
     );
 
+  const usedAt = async (customer: TestCustomer) => ((await getSessions(customer))[0].last_used_at as Date).getTime();
+
   describe('every page', () => {
     it('forbids scripts, other stylesheets, framing and caching', async () => {
       const { visitor } = await newVisitor();
@@ -231,25 +233,23 @@ describe('account pages', () => {
     });
 
     it('are recorded as used, at most once in 60 seconds', async () => {
-      const { customer, visitor } = await newVisitor();
-      const usedAt = async () => ((await getSessions(customer))[0].last_used_at as Date).getTime();
-      const mark = (age: string) =>
-        service.sql(
+      const [{ customer: old }, { customer: recent, visitor }] = [await newVisitor(), await newVisitor()];
+      const mark = async (customer: TestCustomer, age: string) => {
+        await service.sql(
           `UPDATE sessions SET last_used_at = now() - interval '${age}' WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
           [customer.email],
         );
+        return usedAt(customer);
+      };
+      const [oldUse, recentUse] = [await mark(old, '1 hour'), await mark(recent, '30 seconds')];
+      // A process that has seen neither session writes its updates in order: the second one is visible last.
       const other = await service.startApi();
-      await mark('1 hour');
-      const old = await usedAt();
-      await customer.on(other.baseUrl).requestWithSession('GET', '/authentication/me/');
-      await eventually('the use is recorded', async () => (await usedAt()) > old + 3_000_000);
-      await mark('30 seconds');
-      const recent = await usedAt();
-      const third = await service.startApi();
-      await customer.on(third.baseUrl).requestWithSession('GET', '/authentication/me/');
+      for (const customer of [recent, old])
+        await customer.on(other.baseUrl).requestWithSession('GET', '/authentication/me/');
+      await eventually('the use is recorded', async () => (await usedAt(old)) > oldUse + 3_000_000);
       await visitor.request(at('/account/'));
-      await third.stop();
-      expect(await usedAt()).to.equal(recent);
+      await other.stop();
+      expect(await usedAt(recent)).to.equal(recentUse);
     });
   });
 });

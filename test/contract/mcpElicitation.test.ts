@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { TestCustomer } from '../harness/apiClient.ts';
 import { buildToolCall, CLIENT_NAMES, connectMcpClient, INITIALIZE, postMcp } from '../harness/mcpClient.ts';
 import { registerClient } from '../harness/oauthClient.ts';
-import { addTopupCredits, seedImages, setAllModelsOnline } from '../harness/seeds.ts';
+import { addTopupCredits, seedImages, setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 import { setApplicationLimit, setKeyLimit } from '../harness/spendingLimits.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -184,6 +184,10 @@ describe('MCP: URL elicitation', () => {
     expect(invalid.structuredContent.error).to.equal('validation_error');
     const estimate = await assistant.client.callTool({ ...CALL, arguments: { ...CALL.arguments, dry_run: true } });
     expect(estimate.structuredContent.refusal.error).to.equal('insufficient_credits');
+    await setModelHealth(service, 'imgmodel-2', 'offline');
+    const offline = await assistant.client.callTool(CALL);
+    expect([offline.isError, offline.structuredContent.error]).to.deep.equal([true, 'model_unavailable']);
+    await setAllModelsOnline(service);
     await assistant.close();
   });
 });

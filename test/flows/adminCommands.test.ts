@@ -1,11 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { expect } from 'chai';
 import { runAdmin, runAdminInProcess } from '../harness/adminCommand.ts';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 import { handOver } from '../harness/members.ts';
+import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { readAudit } from '../harness/staffConsole.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
+
+const IDLE_MS = 5 * 60_000;
 
 describe('npm run admin', () => {
   let service: TestService;
@@ -14,12 +19,27 @@ describe('npm run admin', () => {
     service = await startTestService({ workers: 0, spawn: 'all' });
     customer = await service.createCustomer('pro');
   });
+  beforeEach(() => setAllModelsOnline(service));
   after(() => service.stop());
 
   const admin = (...args: string[]) => runAdminInProcess(args, service.env);
   const toGrant = (request: string, ...more: string[]) =>
     ['grant-credits', customer.email, '250', '--request', request, '--note', 'the outage of May'].concat(more);
   const grant = (...options: [string, ...string[]]) => admin(...toGrant(...options));
+
+  const listDue = async () =>
+    (await service.sql(`SELECT key FROM tasks WHERE kind = 'payment.event' AND run_at <= now() ORDER BY key`)).map(
+      ({ key }) => key,
+    );
+
+  /** Creates a generation that has waited for a long time without being dispatched. */
+  const stuckImage = async () => {
+    await service.moveClockTo(new Date(Date.now() - IDLE_MS));
+    const { uuid } = await customer.createImage();
+    await service.moveClockTo(new Date());
+    await service.sql(`UPDATE generations SET next_attempt_at = now() + interval '1 hour' WHERE uuid = $1`, [uuid]);
+    return uuid as string;
+  };
 
   it('prints help for itself and each command without any configuration', async () => {
     const { status, out } = await runAdmin(['--help']);
@@ -78,7 +98,7 @@ describe('npm run admin', () => {
     const bare = await runAdmin(['find-account', customer.email], env);
     expect([bare.status, bare.err]).to.deep.equal([0, '']);
     const broken = { STRIPE_SECRET_KEY: 'none', PORT: 'none', UPSTREAMS: 'none', GOOGLE_CLIENT_ID: 'half' };
-    expect((await runAdmin(['list-stuck-generations'], { ...env, ...broken })).status).to.equal(0);
+    expect((await runAdminInProcess(['list-stuck-generations'], { ...env, ...broken })).status).to.equal(0);
     const { status, err } = await runAdmin(['list-stuck-generations'], { DATABASE_URL });
     expect([status, err]).to.deep.equal([
       78,
@@ -89,16 +109,15 @@ describe('npm run admin', () => {
   it('exits with 69 and one sentence when the database is unavailable', async () => {
     const empty = await createDatabase({ empty: true });
     const missing = empty.replace(/\/[^/]*$/, '/no_such_database');
-    const [away, unmigrated, refused] = await Promise.all(
-      ['postgres://app@127.0.0.1:1/genmeter', empty, missing].map((DATABASE_URL) =>
-        runAdmin(['grant-credits', 'a@example.com', '1', '--request', 'a'], { ...service.env, DATABASE_URL }),
-      ),
-    );
-    expect([away?.status, unmigrated?.status, refused?.status]).to.deep.equal([69, 69, 69]);
-    expect(away?.err).to.match(/^The database genmeter at 127\.0\.0\.1:1 is unreachable \(ECONNREFUSED\)\.\n$/m);
-    expect(unmigrated?.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/m);
-    expect(refused?.err).to.match(/^The database no_such_database at \S+ rejected the connection: .*\.\n$/m);
-    for (const ended of [away, unmigrated, refused]) expect(ended?.out).to.not.include('Nothing was changed');
+    const command = ['grant-credits', 'a@example.com', '1', '--request', 'a'];
+    const away = await runAdmin(command, { ...service.env, DATABASE_URL: 'postgres://app@127.0.0.1:1/genmeter' });
+    const unmigrated = await runAdminInProcess(command, { ...service.env, DATABASE_URL: empty });
+    const refused = await runAdminInProcess(command, { ...service.env, DATABASE_URL: missing });
+    expect([away.status, unmigrated.status, refused.status]).to.deep.equal([69, 69, 69]);
+    expect(away.err).to.match(/^The database genmeter at 127\.0\.0\.1:1 is unreachable \(ECONNREFUSED\)\.\n$/m);
+    expect(unmigrated.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/m);
+    expect(refused.err).to.match(/^The database no_such_database at \S+ rejected the connection: .*\.\n$/m);
+    for (const ended of [away, unmigrated, refused]) expect(ended.out).to.not.include('Nothing was changed');
   });
 
   describe('find-account', () => {
@@ -229,6 +248,157 @@ describe('npm run admin', () => {
       const unknown = await admin('revoke-key', missing, '--apply');
       expect(unknown.status).to.equal(1);
       expect(unknown.err).to.not.include(missing);
+    });
+  });
+
+  describe('list-stuck-generations and requeue-generations', () => {
+    it('list generations without progress, and skip those that are new, leased, or recently polled', async () => {
+      const [stuck, fresh, held, looked] = [
+        await stuckImage(),
+        (await customer.createImage()).uuid,
+        await stuckImage(),
+        await stuckImage(),
+      ];
+      await service.sql(`UPDATE generations SET leased_until = now() + interval '5 minutes' WHERE uuid = $1`, [held]);
+      await service.sql('UPDATE generations SET polled_at = now() WHERE uuid = $1', [looked]);
+      const { status, out } = await admin('list-stuck-generations');
+      expect(status).to.equal(0);
+      expect(out).to.include(stuck).and.to.include('not submitted');
+      for (const uuid of [fresh, held, looked]) expect(out).to.not.include(uuid);
+      expect((await admin('list-stuck-generations', '--idle', '0')).out).to.include(fresh);
+
+      const forced = await admin('requeue-generations', stuck, held, randomUUID(), '--apply');
+      expect(forced.status).to.equal(0);
+      expect(forced.out).to.include(`${stuck} requeued.`).and.to.include(`${held} skipped`);
+      await service.sql('UPDATE generations SET leased_until = NULL WHERE uuid = $1', [held]);
+      await completeAllGenerations(service, customer);
+    });
+
+    it('change nothing without --apply; then a worker completes the generation, charged once', async () => {
+      const uuid = await stuckImage();
+      const tried = await admin('requeue-generations', '--all');
+      expect(tried.out).to.include(uuid).and.to.include('Nothing was changed');
+      const [{ next_attempt_at: before }] = await service.sql(
+        'SELECT next_attempt_at FROM generations WHERE uuid = $1',
+        [uuid],
+      );
+      expect(before.getTime()).to.be.above(Date.now());
+      const { status, out } = await admin('requeue-generations', '--all', '--apply');
+      expect(status).to.equal(0);
+      expect(out).to.include(`${uuid} requeued.`);
+      const entries = await service.sql('SELECT action FROM audit_entries WHERE target_id = $1', [uuid]);
+      expect(entries).to.deep.equal([{ action: 'generation.requeue' }]);
+      const worker = await service.startWorker();
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+      await worker.stop();
+      expect(service.upstream.submits).to.equal(1);
+      await service.checkIntegrity();
+      expect((await admin('requeue-generations', uuid, '--apply')).out).to.include('skipped');
+    });
+
+    it('select a generation by UUID, or with --all more than a thousand generations', async () => {
+      const newest = await stuckImage();
+      const older = 1_100;
+      const isCopy = `uuid::text LIKE '00000000-0000-7000-8000-%'`;
+      // These copies were not charged, so the triggers that count generations are disabled.
+      const unseen = (statement: string) =>
+        service.sql(`BEGIN; SET LOCAL session_replication_role = replica; ${statement}; COMMIT`);
+      await unseen(
+        `CREATE TEMP TABLE copies ON COMMIT DROP AS
+           SELECT g.* FROM generations g, generate_series(1, ${older}) WHERE g.uuid = '${newest}';
+         UPDATE copies SET uuid = cast('00000000-0000-7000-8000-' || lpad(n::text, 12, '0') AS uuid), number = -n
+           FROM (SELECT ctid AS row, row_number() OVER () AS n FROM copies) AS numbered WHERE copies.ctid = row;
+         INSERT INTO generations SELECT * FROM copies`,
+      );
+      expect((await admin('requeue-generations', newest)).out).to.include('1 would be requeued.');
+      const named = await admin('requeue-generations', newest.toUpperCase(), newest, '--apply');
+      expect(named.out).to.include(`${newest} requeued.`).and.to.include('\n1 requeued.');
+      expect(named.out).to.not.include('skipped');
+
+      const count = `${older + 1}`;
+      expect((await admin('requeue-generations', '--all')).out).to.include(`${count} would be requeued.`);
+      expect((await admin('requeue-generations', '--all', '--apply')).out).to.include(`\n${count} requeued.`);
+      const [{ due }] = await service.sql(
+        `SELECT count(*)::int AS due FROM generations WHERE next_attempt_at <= now() AND ${isCopy}`,
+      );
+      expect(due).to.equal(older);
+      await unseen(`DELETE FROM generations WHERE ${isCopy}`);
+    });
+  });
+
+  describe('list-tasks and run-tasks', () => {
+    before(async () => {
+      await service.sql(
+        `INSERT INTO tasks (kind, key, run_at, lease, attempts, last_error, created_at)
+         VALUES ('payment.event', 'evt_1', NULL, NULL, 10, 'no such customer', now()),
+                ('payment.event', 'evt_2', now() + interval '1 hour', NULL, 1, 'timeout', now()),
+                ('payment.event', 'evt_3', now() + interval '5 minutes', gen_random_uuid(), 1, 'timeout', now()),
+                ('payout.transfer', 'waits', now() + interval '1 hour', NULL, 0, NULL, now())`,
+      );
+    });
+
+    it('list tasks that fail or were given up, of all kinds or of one', async () => {
+      const { status, out } = await admin('list-tasks');
+      expect(status).to.equal(0);
+      expect(out).to.include('no such customer').and.to.include('given up').and.to.include('running');
+      expect(out).to.not.include('waits');
+      expect((await admin('list-tasks', 'payout.transfer')).out).to.include('No task fails');
+      expect((await admin('list-tasks', 'missing')).status).to.equal(2);
+    });
+
+    it('change nothing without --apply', async () => {
+      expect((await admin('run-tasks', 'payment.event')).out).to.include('3 tasks of the kind payment.event to run');
+      expect((await admin('run-tasks', 'payment.event', 'evt_1')).out).to.include('1 task of the kind');
+      expect(await listDue()).to.deep.equal([]);
+    });
+
+    it('run one task or all of a kind, leave those alone that a worker runs, and write the audit log', async () => {
+      expect((await admin('run-tasks', 'payment.event', 'evt_1', '--reason', 'repaired', '--apply')).out).to.include(
+        '1 task of the kind payment.event will run now.',
+      );
+      expect(await listDue()).to.deep.equal(['evt_1']);
+      for (const key of ['evt_3', 'evt_4'])
+        expect((await admin('run-tasks', 'payment.event', key, '--apply')).out).to.include('0 tasks');
+      expect((await admin('run-tasks', 'payment.event', '--apply')).out).to.include('2 tasks');
+      expect(await listDue()).to.deep.equal(['evt_1', 'evt_2']);
+      const entries = await service.sql(
+        `SELECT action, target_id, role, reason FROM audit_entries WHERE action LIKE 'task.%' ORDER BY number`,
+      );
+      expect(entries).to.deep.equal([
+        { action: 'task.run', target_id: 'payment.event evt_1', role: 'system', reason: 'repaired' },
+        { action: 'task.run_kind', target_id: 'payment.event', role: 'system', reason: '' },
+      ]);
+    });
+  });
+
+  describe('suspend-account and reinstate-account', () => {
+    it('require a reason, change nothing without --apply, and write the system user to the audit log', async () => {
+      const owner = await service.createCustomer();
+      expect((await admin('suspend-account', owner.email, '--apply')).status).to.equal(2);
+      const reason = ['--reason', 'ticket 7'];
+      const dry = await admin('suspend-account', owner.email, ...reason);
+      expect([dry.status, dry.out]).to.satisfy(
+        ([status, out]: [number, string]) => status === 0 && /would be/.test(out),
+      );
+      expect((await owner.createGeneration(IMAGE)).status).to.equal(201);
+      expect((await admin('suspend-account', owner.email, ...reason, '--apply')).out).to.include('is suspended.');
+      expectError(await owner.createGeneration(IMAGE), 'account_suspended');
+      expect((await admin('suspend-account', owner.email, ...reason, '--apply')).out).to.include('Nothing was changed');
+      expect((await admin('reinstate-account', owner.email, ...reason, '--apply')).out).to.include('is reinstated.');
+      expect((await owner.createGeneration(IMAGE)).status).to.equal(201);
+      const entries = await readAudit(service, owner);
+      expect(entries.map(({ action, reason, command_user: user }) => [action, reason, user])).to.deep.equal([
+        ['account.suspend', 'ticket 7', userInfo().username],
+        ['account.reinstate', 'ticket 7', userInfo().username],
+      ]);
+    });
+
+    it('refuse to suspend a staff account', async () => {
+      const staff = await service.createCustomer(null);
+      const [command, env] = [['suspend-account', staff.email], { ...service.env, STAFF_EMAILS: staff.email }];
+      const { status, err } = await runAdminInProcess([...command, '--reason', 'a mistake', '--apply'], env);
+      expect([status, err.includes('STAFF_EMAILS')], err).to.deep.equal([1, true]);
+      expect(await readAudit(service, staff)).to.deep.equal([]);
     });
   });
 });

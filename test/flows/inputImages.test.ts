@@ -18,7 +18,7 @@ import {
   makeImage,
   upload,
 } from '../harness/inputImages.ts';
-import { runAdmin } from '../harness/adminCommand.ts';
+import { runAdminHere } from '../harness/adminCommand.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 import { deleteDueUploadFiles } from '../harness/tasks.ts';
 
@@ -261,7 +261,7 @@ describe('input images', () => {
     const { body } = await createAnimation(customer, { first_frame: name });
     await customer.waitForEnd(body.uuid);
     const { media_token: token } = await readUploadRow(getUuid(name));
-    const exported = JSON.parse((await runAdmin(['export-account', customer.email], service.env)).out);
+    const exported = JSON.parse(await runAdminHere('export-account', customer.email));
     expect(exported.uploads).to.have.length(1);
     expect(exported.uploads[0])
       .to.include({ uuid: getUuid(name), status: 'ready' })

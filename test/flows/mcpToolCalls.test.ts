@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
-import { setModelHealth } from '../harness/seeds.ts';
 
 /** Calls a tool and expects an error result. @returns its code. */
 const callExpectingError = async (
@@ -28,7 +27,7 @@ describe('MCP tool calls', () => {
   after(() => service.stop());
 
   describe('errors that depend on the account', () => {
-    it('returns subscription_required, parallel_limit_reached, insufficient_credits and model_unavailable as tool errors', async () => {
+    it('returns subscription_required, parallel_limit_reached and insufficient_credits as tool errors', async () => {
       expect(await callExpectingError(await service.createCustomer(null))).to.equal('subscription_required');
 
       service.upstream.outcome = 'wait';
@@ -51,15 +50,6 @@ describe('MCP tool calls', () => {
       }
       const video = { prompt: 'x', duration: 10, resolution: '720p' };
       expect(await callExpectingError(poor, 'generate_video', video)).to.equal('insufficient_credits');
-
-      const offline = await startTestService({ workers: 0 });
-      try {
-        const customer = await offline.createCustomer('pro');
-        await setModelHealth(offline, 'imgmodel-2', 'offline');
-        expect(await callExpectingError(customer)).to.equal('model_unavailable');
-      } finally {
-        await offline.stop();
-      }
     });
 
     it('returns rate_limited as a tool error and limits creates separately from other calls', async () => {

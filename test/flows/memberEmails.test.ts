@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { runAdmin } from '../harness/adminCommand.ts';
+import { runAdminHere } from '../harness/adminCommand.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
 import { addMember, findListed, invite } from '../harness/members.ts';
 import { changeOwner } from '../harness/people.ts';
@@ -95,7 +95,7 @@ describe('messages to members', () => {
     await invite(owner, known, 'viewer');
     await owner.request('POST', '/api/keys/create/', { body: { name: 'CI' } });
     await deliver();
-    const { out } = await runAdmin(['export-account', owner.email], service.env);
+    const out = await runAdminHere('export-account', owner.email);
     const exported = JSON.parse(out);
     const invitation = exported.emails.find(({ kind }: any) => kind === 'member_invited');
     expect(invitation.params).to.deep.equal({ recipient_email: known.email });

@@ -14,6 +14,8 @@ import { WebhookReceiver } from '../fakes/webhookReceiver.ts';
 import { runDueTasks } from '../harness/tasks.ts';
 
 const DAY_MS = 86_400_000;
+/** Without call-backs, the end of each generation is noticed two seconds later. */
+const UPSTREAMS = JSON.stringify({ upstreams: { fal: { callbacks: true } } });
 
 /** A customer with the affiliate who referred them. */
 interface People {
@@ -84,7 +86,12 @@ describe('events of an account with a webhook endpoint, in a service that sends 
   before(async () => {
     await receiver.start();
     billing = await startBillingService({
-      env: { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'genmeter <mail@example.com>', WEBHOOK_ADDRESSES: 'any' },
+      env: {
+        SMTP_URL: 'smtp://127.0.0.1:9',
+        MAIL_FROM: 'genmeter <mail@example.com>',
+        WEBHOOK_ADDRESSES: 'any',
+        UPSTREAMS,
+      },
     });
     people = await signUpPeople(billing);
     await billing.service.sql('DELETE FROM outbox_events');
@@ -272,7 +279,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
 describe('events of an account without a recipient', () => {
   let billing: BillingService;
   before(async () => {
-    billing = await startBillingService();
+    billing = await startBillingService({ env: { UPSTREAMS } });
   });
   after(() => billing.stop());
 

@@ -197,27 +197,25 @@ function describeFaults(getFixture: () => Fixture): void {
     });
   }
 
-  for (const code of ['ENOSPC', 'EROFS', 'EIO'] as const) {
-    it(`keep a generation queued while the disk fails with ${code}, and end it afterwards`, async () => {
-      const { service, customer } = getFixture();
-      const logs = () => service.workers.map((worker) => worker.logs()).join('');
-      const countFailures = () => logs().split('finalize failed; will poll again').length;
-      const before = countFailures();
-      const repair = breakDisk(code);
-      try {
-        const error = await captureError(store(url, newAttempt()));
-        expect((error as NodeJS.ErrnoException).code).to.equal(code);
-        const { uuid } = await customer.createImage();
-        await eventually('failed', () => countFailures() > before);
-        expect((await customer.readGeneration(uuid)).body.status).to.equal('queued');
-        repair();
-        const ended = await customer.waitForEnd(uuid);
-        expect(ended.status).to.equal('succeeded');
-        expect(Buffer.from(await (await fetch(ended.output_url)).arrayBuffer())).to.deep.equal(PNG);
-        expect((await fetch(ended.thumbnail_url)).status).to.equal(200);
-      } finally {
-        repair();
-      }
-    });
-  }
+  it('keep a generation queued while the disk is full, and end it afterwards', async () => {
+    const { service, customer } = getFixture();
+    const logs = () => service.workers.map((worker) => worker.logs()).join('');
+    const countFailures = () => logs().split('finalize failed; will poll again').length;
+    const before = countFailures();
+    const repair = breakDisk('ENOSPC');
+    try {
+      const error = await captureError(store(url, newAttempt()));
+      expect((error as NodeJS.ErrnoException).code).to.equal('ENOSPC');
+      const { uuid } = await customer.createImage();
+      await eventually('failed', () => countFailures() > before);
+      expect((await customer.readGeneration(uuid)).body.status).to.equal('queued');
+      repair();
+      const ended = await customer.waitForEnd(uuid);
+      expect(ended.status).to.equal('succeeded');
+      expect(Buffer.from(await (await fetch(ended.output_url)).arrayBuffer())).to.deep.equal(PNG);
+      expect((await fetch(ended.thumbnail_url)).status).to.equal(200);
+    } finally {
+      repair();
+    }
+  });
 }

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
-import { runAdmin } from '../harness/adminCommand.ts';
 import { type ApiResponse, IMAGE, request, type TestCustomer } from '../harness/apiClient.ts';
 import { enableAutoTopups, sweepAutoTopups } from '../harness/autoTopups.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -235,40 +234,11 @@ describe('suspension of an account', () => {
     expectError(await customer.createGeneration({ model: 'none', params: {} }), 'account_suspended');
   });
 
-  it('is refused for a staff account, in the service and by the command', async () => {
+  it('is refused for a staff account', async () => {
     await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: STAFF_EMAIL } });
     const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [STAFF_EMAIL]);
     const error = await captureError(suspendAccount(id, buildActor('a mistake')));
     expect(error.message).to.include('STAFF_EMAILS');
-    const command = await runAdmin(['suspend-account', STAFF_EMAIL, '--reason', 'a mistake', '--apply'], service.env);
-    expect([command.status, command.err]).to.satisfy(
-      ([status, err]: [number, string]) => status === 1 && /STAFF_EMAILS/.test(err),
-    );
     expect(await service.sql('SELECT 1 FROM audit_entries WHERE account_id = $1', [id])).to.have.lengthOf(0);
   });
-
-  it('is available as a command, with a reason, which writes the system user to the audit log', async () => {
-    const customer = await service.createCustomer();
-    const admin = (...args: string[]) => runAdmin(args, service.env);
-    expect((await admin('suspend-account', customer.email, '--apply')).status).to.equal(2);
-    const reason = ['--reason', 'ticket 7'];
-    const dry = await admin('suspend-account', customer.email, ...reason);
-    expect([dry.status, dry.out]).to.satisfy(([status, out]: [number, string]) => status === 0 && /would be/.test(out));
-    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
-    expect((await admin('suspend-account', customer.email, ...reason, '--apply')).out).to.include('is suspended.');
-    expectError(await customer.createGeneration(IMAGE), 'account_suspended');
-    expect((await admin('suspend-account', customer.email, ...reason, '--apply')).out).to.include(
-      'Nothing was changed',
-    );
-    expect((await admin('reinstate-account', customer.email, ...reason, '--apply')).out).to.include('is reinstated.');
-    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
-    const entries = await service.sql(
-      'SELECT action, reason, command_user IS NOT NULL AS named FROM audit_entries WHERE account_id = $1 ORDER BY number',
-      [(await readAccount(customer)).id],
-    );
-    expect(entries).to.deep.equal([
-      { action: 'account.suspend', reason: 'ticket 7', named: true },
-      { action: 'account.reinstate', reason: 'ticket 7', named: true },
-    ]);
-  }).timeout(120_000);
 });

@@ -8,8 +8,10 @@ import { expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
+import { DEFAULT_MODELS } from '../../shared/spec/defaultModels.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { isSignedWith, WebhookReceiver } from '../fakes/webhookReceiver.ts';
-import { runAdmin } from '../harness/adminCommand.ts';
+import { runAdminHere } from '../harness/adminCommand.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
@@ -20,9 +22,10 @@ import { eventually, startTestService, type TestService } from '../harness/testS
 const ACTOR: Actor = { kind: 'system', systemUser: 'test', reason: 'test' };
 const DAY_MS = 86_400_000;
 
-/** Models whose params the sample upstream does not know, and one that takes images. */
+/** A model of the default catalog, and one that takes images, whose params the sample upstream does not know. */
 const CATALOG = JSON.stringify({
   models: {
+    [IMAGE.model]: { ...DEFAULT_MODELS[IMAGE.model], uuid: undefined, upstreams: ['fal:fal-ai/nano-banana-2'] },
     poster: {
       name: 'Poster',
       kind: 'image',
@@ -46,18 +49,16 @@ const UPSTREAMS = JSON.stringify({
 /** Creates an image and waits for its end. */
 const end = async (tester: TestCustomer, prompt: string) => tester.waitForEnd((await tester.createImage(prompt)).uuid);
 
-describe('test mode with the sample upstream', () => {
-  let pool: RenderPool;
-  let sample: SampleUpstream;
+describe('test mode', () => {
+  let upstream: FakeUpstream;
   let service: TestService;
   let receiver: WebhookReceiver;
   before(async () => {
-    pool = await startRenderPool(1);
-    sample = await startSampleUpstream({ pool, delayMs: 50 });
+    upstream = await new FakeUpstream().start();
     receiver = await new WebhookReceiver().start();
     service = await startTestService({
       env: {
-        TEST_UPSTREAM_URL: sample.url,
+        TEST_UPSTREAM_URL: upstream.url,
         WEBHOOK_ADDRESSES: 'any',
         SMTP_URL: 'smtp://127.0.0.1:1',
         MAIL_FROM: 'no-reply@example.com',
@@ -69,37 +70,13 @@ describe('test mode with the sample upstream', () => {
   });
   after(async () => {
     await service.stop();
-    await Promise.all([receiver.stop(), sample.stop()]);
-    await pool.close();
+    await Promise.all([receiver.stop(), upstream.stop()]);
   });
 
   const readLiveId = async ({ email }: TestCustomer): Promise<number> =>
     (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id;
   const readTestRow = async (customer: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE live_account_id = $1', [await readLiveId(customer)]))[0];
-
-  it('renders the requested size, and follows the words in prompts', async () => {
-    const { tester } = await addTestKey(await service.createCustomer(null));
-    const made = await tester.createGeneration({
-      model: IMAGE.model,
-      params: { resolution: '1K', aspect_ratio: '16:9' },
-      prompt: 'a lighthouse',
-    });
-    const image = await tester.waitForEnd(made.body.uuid);
-    expect(image).to.include({ status: 'succeeded', is_watermarked: true });
-    const file = Buffer.from(await (await fetch(image.output_url)).arrayBuffer());
-    const { width, height, format } = await sharp(file).metadata();
-    expect({ width, height, format }).to.deep.equal({ width: 1376, height: 768, format: 'png' });
-    const failed = await end(tester, 'a storm [fail]');
-    expect(failed).to.include({ status: 'failed', credits_charged: 0 });
-    expect(failed.error_message).to.include('could not generate');
-    const rejected = await end(tester, 'a storm [reject]');
-    expect(rejected.status).to.equal('failed');
-    expect(rejected.error_message).to.not.equal(failed.error_message);
-    const slow = await tester.createImage('a storm [slow]');
-    expect((await tester.request('GET', `/api/generations/${slow.uuid}/?wait=3`)).body.status).to.equal('queued');
-    await tester.request('POST', `/api/generations/${slow.uuid}/cancel/`);
-  });
 
   it('delivers events to endpoints and addresses of test mode only, and sends no e-mail', async () => {
     const customer = await service.createCustomer();
@@ -159,7 +136,7 @@ describe('test mode with the sample upstream', () => {
     const { tester } = await addTestKey(customer);
     const { output_url: url } = await end(tester, 'only in test mode');
     const id = await readLiveId(customer);
-    const { out } = await runAdmin(['export-account', customer.email], service.env);
+    const out = await runAdminHere('export-account', customer.email);
     const exported = JSON.parse(out);
     expect(exported.generations).to.deep.equal([]);
     expect(exported.test_generations).to.have.lengthOf(1);
@@ -179,8 +156,10 @@ describe('test mode with the sample upstream', () => {
   it('waits for the erasure of an account until its test generations have ended', async () => {
     const customer = await service.createCustomer(null);
     const { tester } = await addTestKey(customer);
-    const { uuid } = await tester.createImage('still running [slow]');
+    upstream.outcome = 'wait';
+    const { uuid } = await tester.createImage('still running');
     await expectRejection(eraseAccount(await readLiveId(customer)), /in progress/);
+    upstream.outcome = 'succeed';
     await tester.request('POST', `/api/generations/${uuid}/cancel/`);
   });
 
@@ -189,7 +168,7 @@ describe('test mode with the sample upstream', () => {
     const { tester } = await addTestKey(customer);
     const { uuid } = await end(tester, 'nothing to refund');
     await expectRejection(refundGeneration(uuid, ACTOR), /cost nothing/);
-    const { out } = await runAdmin(['find-account', String((await readTestRow(customer)).id)], service.env);
+    const out = await runAdminHere('find-account', String((await readTestRow(customer)).id));
     expect(out).to.include(customer.email);
   });
 
@@ -206,26 +185,54 @@ describe('test mode with the sample upstream', () => {
   });
 });
 
-describe('test mode with a catalog', () => {
+describe('test mode with the sample upstream', () => {
+  let pool: RenderPool;
+  let sample: SampleUpstream;
+  let service: TestService;
+  before(async () => {
+    pool = await startRenderPool(1);
+    sample = await startSampleUpstream({ pool, delayMs: 50 });
+    service = await startTestService({ env: { TEST_UPSTREAM_URL: sample.url, CATALOG, UPSTREAMS } });
+  });
+  after(async () => {
+    await service.stop();
+    await sample.stop();
+    await pool.close();
+  });
+
+  it('renders the requested size, and follows the words in prompts', async () => {
+    const { tester } = await addTestKey(await service.createCustomer(null));
+    const made = await tester.createGeneration({
+      model: IMAGE.model,
+      params: { resolution: '1K', aspect_ratio: '16:9' },
+      prompt: 'a lighthouse',
+    });
+    const image = await tester.waitForEnd(made.body.uuid);
+    expect(image).to.include({ status: 'succeeded', is_watermarked: true });
+    const file = Buffer.from(await (await fetch(image.output_url)).arrayBuffer());
+    const { width, height, format } = await sharp(file).metadata();
+    expect({ width, height, format }).to.deep.equal({ width: 1376, height: 768, format: 'png' });
+    const failed = await end(tester, 'a storm [fail]');
+    expect(failed).to.include({ status: 'failed', credits_charged: 0 });
+    expect(failed.error_message).to.include('could not generate');
+    const rejected = await end(tester, 'a storm [reject]');
+    expect(rejected.status).to.equal('failed');
+    expect(rejected.error_message).to.not.equal(failed.error_message);
+    const slow = await tester.createImage('a storm [slow]');
+    expect((await tester.request('GET', `/api/generations/${slow.uuid}/?wait=3`)).body.status).to.equal('queued');
+    await tester.request('POST', `/api/generations/${slow.uuid}/cancel/`);
+  });
+
   it('runs models with params of their own, and takes images, which it keeps for a day', async () => {
-    const pool = await startRenderPool(1);
-    const sample = await startSampleUpstream({ pool, delayMs: 50 });
-    const service = await startTestService({ env: { TEST_UPSTREAM_URL: sample.url, CATALOG, UPSTREAMS } });
-    try {
-      const { tester } = await addTestKey(await service.createCustomer(null));
-      const name = await upload(tester, await makeImage());
-      for (const params of [{}, { size: 'wide', images: [name] }]) {
-        const { status, body } = await tester.createGeneration({ model: 'poster', params, prompt: 'a poster' });
-        expect([status, body.credits_charged]).to.deep.equal([201, 0]);
-        expect(await tester.waitForEnd(body.uuid)).to.include({ status: 'succeeded', is_watermarked: true });
-      }
-      service.clockOffsetMs = DAY_MS + 60_000;
-      await expireUploads();
-      expect((await tester.request('GET', `/api/uploads/${name.slice('upload:'.length)}/`)).status).to.equal(404);
-    } finally {
-      await service.stop();
-      await sample.stop();
-      await pool.close();
+    const { tester } = await addTestKey(await service.createCustomer(null));
+    const name = await upload(tester, await makeImage());
+    for (const params of [{}, { size: 'wide', images: [name] }]) {
+      const { status, body } = await tester.createGeneration({ model: 'poster', params, prompt: 'a poster' });
+      expect([status, body.credits_charged]).to.deep.equal([201, 0]);
+      expect(await tester.waitForEnd(body.uuid)).to.include({ status: 'succeeded', is_watermarked: true });
     }
+    service.clockOffsetMs = DAY_MS + 60_000;
+    await expireUploads();
+    expect((await tester.request('GET', `/api/uploads/${name.slice('upload:'.length)}/`)).status).to.equal(404);
   });
 });

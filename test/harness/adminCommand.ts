@@ -1,5 +1,7 @@
 import { Writable } from 'node:stream';
 import type { ProgramResult } from '../../dev/local/environment/program.ts';
+import type { Command } from '../../worker/cli/admin/command.ts';
+import { COMMANDS } from '../../worker/cli/admin/commands.ts';
 import { runAdminCommand } from '../../worker/cli/admin/runAdminCommand.ts';
 import { runBundled } from './builtPrograms.ts';
 
@@ -16,6 +18,14 @@ export async function runAdminInProcess(args: string[], env: Record<string, stri
   const [stdout, stderr] = [new CollectedOutput(), new CollectedOutput()];
   const status = await runAdminCommand({ NODE_ENV: 'test', ...env }, args, { stdout, stderr });
   return { status, out: stdout.text, err: stderr.text };
+}
+
+/** Runs a staff command that only reads on the service that is open in this process. @returns what it prints. */
+export async function runAdminHere(name: string, ...args: string[]): Promise<string> {
+  const [stdout, stderr] = [new CollectedOutput(), new CollectedOutput()];
+  const run = await (COMMANDS[name] as Command).load();
+  await run({ args, options: {}, shouldApply: false, print: (line) => void stdout.write(`${line}\n`), stdout, stderr });
+  return stdout.text;
 }
 
 class CollectedOutput extends Writable {

@@ -1,7 +1,15 @@
+import { exchange } from './apiClient.ts';
+
 interface Cookie {
   name: string;
   value: string;
   path: string;
+}
+
+interface PageRequest {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
 }
 
 export interface HttpPage {
@@ -27,21 +35,22 @@ export class HttpBrowser {
   }
 
   /** Sends one request, without following redirects. */
-  async request(url: string | URL, init: RequestInit = {}): Promise<HttpPage> {
+  async request(url: string | URL, { method = 'GET', headers, body }: PageRequest = {}): Promise<HttpPage> {
     const address = new URL(url);
     const sent = this.cookies.filter(({ path }) => address.pathname.startsWith(path));
-    const response = await fetch(address, {
-      ...init,
-      redirect: 'manual',
+    const response = await exchange(address, {
+      method,
       headers: {
         'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+        accept: '*/*',
         'accept-language': this.languages,
         cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; '),
-        ...(init.headers as Record<string, string> | undefined),
+        ...headers,
       },
+      body,
     });
     for (const line of response.headers.getSetCookie()) this.storeCookie(line);
-    return { url: address, status: response.status, headers: response.headers, text: await response.text() };
+    return { url: address, ...response };
   }
 
   /** Opens an address and follows redirects until a page is loaded, or until `until` accepts the next address. */

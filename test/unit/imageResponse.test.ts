@@ -11,7 +11,7 @@ import { createLargeResponse } from '../harness/largeResponse.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
 /** Length of the chunks in which a response arrives. Each place is the end of one in one of so many readings. */
-const CHUNK_BYTES = 100;
+const CHUNK_BYTES = 25;
 
 describe('reading a response with an image', () => {
   let readImageResponse: typeof ReadImageResponse;

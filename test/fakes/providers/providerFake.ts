@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { HttpFake } from '../httpFake.ts';
 import { type Misbehaviour, misbehave, MP4, PNG, type VerbatimResponse } from '../misbehave.ts';
 
@@ -151,10 +151,12 @@ async function parseBody(bytes: Buffer<ArrayBuffer>, type = ''): Promise<Record<
 }
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
+const compiled = new WeakMap<object, ValidateFunction>();
 
 function validate(schema: object | undefined, body: object): string | undefined {
   if (schema === undefined) return undefined;
-  const check = ajv.compile({ type: 'object', additionalProperties: false, ...schema });
+  const check = compiled.get(schema) ?? ajv.compile({ type: 'object', additionalProperties: false, ...schema });
+  compiled.set(schema, check);
   return check(body) ? undefined : ajv.errorsText(check.errors, { dataVar: 'body' });
 }
 
