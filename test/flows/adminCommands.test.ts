@@ -7,7 +7,7 @@ import { createDatabase } from '../harness/databases.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { handOver } from '../harness/members.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { readAudit } from '../harness/staffConsole.ts';
+import { findAccountUuid, readAudit } from '../harness/staffConsole.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const IDLE_MS = 5 * 60_000;
@@ -381,7 +381,9 @@ describe('npm run admin', () => {
         ([status, out]: [number, string]) => status === 0 && /would be/.test(out),
       );
       expect((await owner.createGeneration(IMAGE)).status).to.equal(201);
-      expect((await admin('suspend-account', owner.email, ...reason, '--apply')).out).to.include('is suspended.');
+      const { out, err } = await admin('suspend-account', owner.email, ...reason, '--apply');
+      expect(out).to.include('is suspended.');
+      expect(err).to.include(`"accountUuid":"${await findAccountUuid(service, owner)}"`);
       expectError(await owner.createGeneration(IMAGE), 'account_suspended');
       expect((await admin('suspend-account', owner.email, ...reason, '--apply')).out).to.include('Nothing was changed');
       expect((await admin('reinstate-account', owner.email, ...reason, '--apply')).out).to.include('is reinstated.');
