@@ -142,6 +142,8 @@ describe('creating a generation from images', () => {
     ],
     ['a file name', () => 'photo.png', 'params.first_frame must be "upload:<uuid>"'],
     ['a list', () => ['upload:x'], 'params.first_frame must be a string'],
+    ['a NUL', () => `${files.url}/image.png?\u0000`, 'params.first_frame must be Unicode text'],
+    ['half a surrogate pair', () => `${files.url}/image.png?\ud800`, 'params.first_frame must be Unicode text'],
     ['no image', () => undefined, 'params.first_frame is required'],
   ] as const) {
     it(`rejects ${name}, and charges nothing`, async () => {
@@ -192,6 +194,7 @@ describe('creating a generation from images', () => {
     await expectInvalid(await createEdit(customer, images), 'params.images');
     await expectInvalid(await createEdit(customer, []), 'params.images');
     await expectInvalid(await createEdit(customer, [dataUrl(image), 'x']), 'params.images.1 must be');
+    await expectInvalid(await createEdit(customer, [dataUrl(image), `${files.url}/\ud800`]), 'params.images.1 must be');
   });
 
   it('rejects image parameters of models that have none, as unknown fields', async () => {
