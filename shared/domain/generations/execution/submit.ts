@@ -1,3 +1,4 @@
+import { v5 as uuidv5 } from 'uuid';
 import { deleteTempFile, newTempFile } from '../../../gateways/media/tempFiles.ts';
 import {
   buildImageVariables,
@@ -67,7 +68,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
  */
 async function prepareOrRelease<Result>(
   generation: ClaimedGeneration,
-  prepare: () => Promise<Result>,
+  prepare: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     return await prepare();
@@ -84,10 +85,13 @@ async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGenerat
   const { inputs } = route;
   const images = await prepareOrRelease(generation, () => findGenerationImages(generation, inputs));
   const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
+  const input = await prepareOrRelease(generation, () =>
+    buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
+  );
   const callbackUrl = buildCallbackUrl(generation, route);
   const result = await getUpstream(route).submit({
-    generationId: generation.uuid,
-    input: buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
+    generationId: getRunId(generation),
+    input,
     images,
     deadlineAt: generation.deadline_at,
     ...(callbackUrl === undefined ? {} : { callbackUrl }),
@@ -95,6 +99,14 @@ async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGenerat
   });
   if (result.state === 'accepted') await handleAccepted(generation, route, result.handle);
   else await handleResult(generation, route, result);
+}
+
+/**
+ * Returns the id by which the upstream recognizes a repeated submit. The run after a fail-over has another one: a server that
+ * also received the first run would return that.
+ */
+function getRunId({ uuid, failed_over_at: failedOverAt }: ClaimedGeneration): string {
+  return failedOverAt === null ? uuid : uuidv5('failed over', uuid);
 }
 
 async function handleAccepted(
