@@ -197,6 +197,18 @@ describe('creating a generation from images', () => {
     await expectInvalid(await createEdit(customer, [dataUrl(image), `${files.url}/\ud800`]), 'params.images.1 must be');
   });
 
+  it('rejects images with more than 30 MB together, by the name of the first one too many', async () => {
+    const names = [await upload(customer, image), await upload(customer, image)];
+    await createEdit(customer, names);
+    await service.sql('UPDATE uploads SET bytes = 15000001 WHERE uuid = ANY ($1)', [
+      names.map((name) => name.slice('upload:'.length)),
+    ]);
+    const refused = await createEdit(customer, names);
+    expectError(refused, 'validation_error', 'params.images.1 is too large: the images of a request may have 30 MB');
+    expect(await countGenerations()).to.equal(1);
+    expect((await createEdit(customer, names.slice(1))).status).to.equal(201);
+  });
+
   it('rejects image parameters of models that have none, as unknown fields', async () => {
     const body = { model: 'edit', prompt: 'x', params: { first_frame: dataUrl(image) } };
     const response = await customer.request('POST', '/api/generations/create/', { body });
