@@ -53,6 +53,8 @@ export const SIGN_IN_ATTEMPT_MS = 10 * MINUTE_MS;
 
 /** Input images (docs/input-images.md). */
 export const IMAGE_MAX_BYTES = 20_000_000;
+/** Bytes of the images of a generation together, and of those that a process submits at a time: 80 MB as base64 and JSON. */
+export const INPUT_IMAGES_MAX_BYTES = 30_000_000;
 export const DATA_URL_MAX_BYTES = 5_000_000;
 export const IMAGE_URL_MAX_CHARACTERS = 2_000;
 /** Time for which an upload is kept after its last use, and in total. A generation may keep it longer. */

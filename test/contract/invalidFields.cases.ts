@@ -49,6 +49,12 @@ export const FIELDS: [string, string, string, string][] = [
     'params.aspect_ratio',
     '{"model": "vidmodel-video", "prompt": "a", "params": {"duration": 5, "resolution": "720p", "aspect_ratio": ?}}',
   ],
+  [
+    'POST',
+    CREATE,
+    'webhook_url',
+    '{"webhook_url": ?, "model": "imgmodel-2", "prompt": "a", "params": {"resolution": "1K"}}',
+  ],
   ['POST', '/api/keys/create/', 'name', '{"name": ?}'],
   ['POST', '/api/webhooks/create/', 'url', '{"url": ?}'],
   ['POST', '/api/webhooks/create/', 'events', '{"url": "https://example.com/", "events": [?]}'],

@@ -142,6 +142,8 @@ describe('creating a generation from images', () => {
     ],
     ['a file name', () => 'photo.png', 'params.first_frame must be "upload:<uuid>"'],
     ['a list', () => ['upload:x'], 'params.first_frame must be a string'],
+    ['a NUL', () => `${files.url}/image.png?\u0000`, 'params.first_frame must be Unicode text'],
+    ['half a surrogate pair', () => `${files.url}/image.png?\ud800`, 'params.first_frame must be Unicode text'],
     ['no image', () => undefined, 'params.first_frame is required'],
   ] as const) {
     it(`rejects ${name}, and charges nothing`, async () => {
@@ -192,6 +194,19 @@ describe('creating a generation from images', () => {
     await expectInvalid(await createEdit(customer, images), 'params.images');
     await expectInvalid(await createEdit(customer, []), 'params.images');
     await expectInvalid(await createEdit(customer, [dataUrl(image), 'x']), 'params.images.1 must be');
+    await expectInvalid(await createEdit(customer, [dataUrl(image), `${files.url}/\ud800`]), 'params.images.1 must be');
+  });
+
+  it('rejects images with more than 30 MB together, by the name of the first one too many', async () => {
+    const names = [await upload(customer, image), await upload(customer, image)];
+    await createEdit(customer, names);
+    await service.sql('UPDATE uploads SET bytes = 15000001 WHERE uuid = ANY ($1)', [
+      names.map((name) => name.slice('upload:'.length)),
+    ]);
+    const refused = await createEdit(customer, names);
+    expectError(refused, 'validation_error', 'params.images.1 is too large: the images of a request may have 30 MB');
+    expect(await countGenerations()).to.equal(1);
+    expect((await createEdit(customer, names.slice(1))).status).to.equal(201);
   });
 
   it('rejects image parameters of models that have none, as unknown fields', async () => {

@@ -1,11 +1,13 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import { startSampleUpstream, type SampleUpstream } from '../../dev/sampleUpstream/server.ts';
+import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import {
@@ -306,5 +308,48 @@ describe('the sample upstream', () => {
       .raw()
       .toBuffer();
     expect([...corner]).to.deep.equal([255, 0, 0]);
+  });
+});
+
+describe('input images whose contents a synchronous upstream receives', () => {
+  const server = new ScriptedServer();
+  let service: TestService;
+  before(async () => {
+    await server.start();
+    server.on('GET /health', { status: 200, body: {} });
+    const gpu = { adapter: 'http', provider: 'diffusers', base_url: server.url, local: true };
+    const CATALOG = buildImageCatalog({ image: 'gpu:edit' });
+    service = await startTestService({ env: { CATALOG, UPSTREAMS: JSON.stringify({ upstreams: { gpu } }) } });
+  });
+  after(async () => {
+    await service.stop();
+    await server.stop();
+  });
+
+  const countSubmits = () => server.calls.filter((call) => call === 'POST /images').length;
+  const answer = (body: Readable) =>
+    server.on('POST /images', { status: 200, headers: { 'content-type': 'image/png' }, body });
+
+  it('wait for those of other submits in memory, and do not count as submitted until then', async () => {
+    const customer = await service.createCustomer('studio');
+    const names = [await upload(customer, await makeImage()), await upload(customer, await makeImage('jpeg'))];
+    for (const name of names) await customer.request('GET', `/api/uploads/${getUuid(name)}/`);
+    await service.sql('UPDATE uploads SET bytes = 16000000 WHERE uuid = ANY ($1)', [names.map(getUuid)]);
+    const first = new PassThrough();
+    answer(first);
+    const { body: running } = await createEdit(customer, [names[0]]);
+    await eventually('submitted', () => countSubmits() === 1);
+    answer(Readable.from([await makeImage()]));
+    const { body: waiting } = await createEdit(customer, [names[1]]);
+    const readRow = async () =>
+      (await service.sql('SELECT * FROM generations WHERE uuid = $1', [waiting.uuid]))[0] as Record<string, unknown>;
+    await eventually('released', async () => {
+      const { submit_started_at: startedAt, leased_until: notBefore } = await readRow();
+      return startedAt === null && notBefore !== null;
+    });
+    expect(countSubmits()).to.equal(1);
+    first.end(await makeImage());
+    for (const { uuid } of [running, waiting]) expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    expect(await readRow()).to.include({ unconfirmed_submits: 0 });
   });
 });

@@ -5,6 +5,8 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { InvalidImageError } from '../../shared/gateways/media/inputImages.ts';
 import { stopThumbnailProcess } from '../../shared/gateways/media/thumbnail.ts';
+import { INPUT_IMAGES_MAX_BYTES } from '../../shared/spec/limits.ts';
+import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { createImageDecoder } from '../harness/imageDecoder.ts';
 
@@ -79,4 +81,25 @@ describe('the memory in which an input image is decoded', () => {
       expect(peakKb).to.be.within(50_000, 300_000);
     });
   }
+});
+
+describe('the memory of a worker that submits the contents of input images', () => {
+  const server = new ScriptedServer();
+  before(() => server.start());
+  after(() => server.stop());
+
+  it('suffices for as many as it may submit at a time, with the heap of the Procfile and 60 MB of it in use', async () => {
+    server.on('POST /models/gemini-3-pro-image:generateContent', 'hang');
+    const worker = /^worker: node (.*) dist/m.exec(await readFile('Procfile', 'utf8'))?.[1] ?? '';
+    expect(worker).to.include('--max-old-space-size=160');
+    const program = ['--import', 'tsx', 'test/harness/submitLargeImages.ts', server.url, '60'];
+    const { stdout } = await run(process.execPath, [...worker.split(' '), ...program]);
+    expect(stdout).to.equal('unknown unknown unknown');
+    const sizes = server.requests.map(({ bytes }) => bytes.length);
+    expect(sizes).to.have.length(3);
+    expect(Math.min(...sizes)).to.be.above((INPUT_IMAGES_MAX_BYTES / 3) * (4 / 3));
+    const { contents } = server.lastJson as { contents: [{ parts: { inlineData: { data: string } }[] }] };
+    const sent = contents[0].parts.map(({ inlineData: { data } }) => Buffer.from(data, 'base64')[0]);
+    expect(sent).to.deep.equal(Array.from({ length: 14 }, (_, index) => index));
+  });
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
@@ -76,6 +77,42 @@ describe('a service with an OpenAI-compatible upstream', () => {
       );
     });
   }
+
+  it('downloads an image from the address in a response once there is space for it', async () => {
+    const env = { ...settingsFor(upstream), MEDIA_MAX_BYTES: '500000' };
+    const single = await startTestService({ workers: 1, env });
+    try {
+      returnImagesAs(upstream, 'url', other.url);
+      const picture = Buffer.concat([PNG, Buffer.alloc(400_000)]);
+      const headers = { 'content-type': 'image/png', 'content-length': String(picture.length) };
+      const slow = new PassThrough();
+      const send = (body: Readable) => (upstream.file = { status: 200, headers, body });
+      send(slow);
+      const countFiles = () => upstream.requests.filter(({ call }) => call.startsWith('GET /files/')).length;
+      const known = countFiles();
+      const owner = await single.createCustomer('studio');
+      const first = await owner.createImage();
+      slow.write(picture.subarray(0, 1_000));
+      await eventually('downloading', () => countFiles() === known + 1);
+      let refused: Writable | undefined;
+      const sendStart = <To extends NodeJS.WritableStream>(to: To): To => {
+        refused = to as unknown as Writable;
+        to.write(picture.subarray(0, 1_000));
+        return to;
+      };
+      send(Object.assign(new PassThrough(), { pipe: sendStart }));
+      const second = await owner.createImage();
+      await eventually('no space', () => refused?.destroyed === true);
+      expect(countFiles()).to.equal(known + 2);
+      upstream.file = undefined;
+      upstream.picture = picture;
+      slow.end(picture.subarray(1_000));
+      for (const { uuid } of [first, second]) expect((await owner.waitForEnd(uuid)).status).to.equal('succeeded');
+      expect(countFiles()).to.equal(known + 3);
+    } finally {
+      await single.stop();
+    }
+  });
 
   it('runs an image once that takes longer than the timeout of an asynchronous submit', async () => {
     upstream.delayMs = 8_000;

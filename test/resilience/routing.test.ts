@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { PassThrough, type Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { PNG } from '../fakes/misbehave.ts';
+import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { recordAccepted } from '../../shared/domain/generations/execution/submit.ts';
 import type { Row } from '../harness/functionDatabase.ts';
@@ -20,14 +21,36 @@ const offer = (more: object) => ({
   ...more,
 });
 
+/** Too many combinations to try all of them at the start. */
+const UNFIT_PARAMS = {
+  size: { enum: Array.from({ length: 100 }, (_, index) => `size ${index}`), default: 'size 0' },
+  style: { enum: ['plain', 'named'], default: 'plain' },
+  name: { enum: ['one', 'two'] },
+};
+
 const CATALOG = JSON.stringify({
   models: {
     cheapest: offer({ routing: 'cheapest' }),
     weighted: offer({ routing: [3, 1, 0] }),
     retried: offer({ retry_elsewhere: true }),
     once: offer({}),
+    unfit: offer({ upstreams: ['gpu:unfit'], params: UNFIT_PARAMS }),
+    twins: offer({ upstreams: ['gpu:one', 'gpu:two'], retry_elsewhere: true }),
   },
 });
+/** Upstreams of all models together. */
+const CHOICES = 15;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A server with two models, which runs a repeated submit once. */
+const GPU = {
+  auth: { type: 'none' },
+  probe: { path: '/health' },
+  image: {
+    input: { prompt: '$prompt', size: '$size' },
+    submit: { path: '/{model}', body: { id: '$generation_id' }, output: {} },
+  },
+};
 
 const input = { prompt: '$prompt', size: '$size' };
 const cents = (small: number, large: number) => ({ $by: 'size', small, large });
@@ -35,10 +58,11 @@ const cents = (small: number, large: number) => ({ $by: 'size', small, large });
 describe('a model with several upstreams', () => {
   const others = { second: new FakeUpstream(), third: new FakeUpstream() };
   const testUpstream = new FakeUpstream();
+  const gpu = new ScriptedServer().on('GET /health', { status: 200, body: {} });
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await Promise.all([...Object.values(others), testUpstream].map((upstream) => upstream.start()));
+    await Promise.all([...Object.values(others), testUpstream, gpu].map((upstream) => upstream.start()));
     const upstreams = Object.fromEntries(
       Object.entries(others).map(([name, { url }]) => {
         // Generations queue for the third one: another statement chooses its upstream.
@@ -50,20 +74,22 @@ describe('a model with several upstreams', () => {
       'fal:acme/pictures': { input, cents: cents(3, 3) },
       'second:acme/pictures': { input, cents: cents(2, 5) },
       'third:acme/pictures': { input },
+      'gpu:unfit': { input: { ...input, style: { $by: 'style', plain: 'plain', named: '{name}' } } },
     };
+    const own = { adapter: 'http', base_url: gpu.url, local: true, protocol: GPU };
     const env = {
       CATALOG,
-      UPSTREAMS: JSON.stringify({ upstreams, models }),
+      UPSTREAMS: JSON.stringify({ upstreams: { ...upstreams, gpu: own }, models }),
       PROBE_INTERVAL_MS: '1000',
       TEST_UPSTREAM_URL: testUpstream.url,
     };
     service = await startTestService({ workers: 2, env });
     customer = await service.createCustomer('studio');
-    await eventually('online', async () => (await countByStatus('online')) === 12);
+    await eventually('online', async () => (await countByStatus('online')) === CHOICES);
   });
   after(async () => {
     await service.stop();
-    await Promise.all([...Object.values(others), testUpstream].map((upstream) => upstream.stop()));
+    await Promise.all([...Object.values(others), testUpstream, gpu].map((upstream) => upstream.stop()));
   });
   afterEach(() => {
     for (const upstream of [service.upstream, ...Object.values(others)]) upstream.reset();
@@ -109,7 +135,7 @@ describe('a model with several upstreams', () => {
     expect(await make('cheapest')).to.deep.include({ upstream: 'third', upstream_order: [1, 0, 2] });
     others.second.reset();
     service.upstream.reset();
-    await eventually('online', async () => (await countByStatus('online')) === 12);
+    await eventually('online', async () => (await countByStatus('online')) === CHOICES);
   });
 
   it('is run by each as often as its weight says', async () => {
@@ -140,7 +166,7 @@ describe('a model with several upstreams', () => {
     const made = await make('retried');
     expect(made).to.deep.include({ status: 'succeeded', upstream: 'third' });
     others.second.reset();
-    await eventually('online', async () => (await countByStatus('online')) === 12);
+    await eventually('online', async () => (await countByStatus('online')) === CHOICES);
   });
 
   it('is tried once more only, and then refunded', async () => {
@@ -149,6 +175,29 @@ describe('a model with several upstreams', () => {
     expect(made).to.deep.include({ status: 'failed', upstream: 'second' });
     expect(await readEntries(made.uuid)).to.deep.equal(['burn', 'refund']);
     expect(others.third.jobsFor(made.prompt)).to.have.length(0);
+  });
+
+  it('is tried at another model of the same server under another id, which does not name the failed run', async () => {
+    gpu.on('POST /one', { status: 422, body: { error: 'no such size' } });
+    gpu.on('POST /two', { status: 200, headers: { 'content-type': 'image/png' }, body: Readable.from([PNG]) });
+    const { uuid, status } = await make('twins');
+    expect(status).to.equal('succeeded');
+    const submits = gpu.requests.filter(({ call }) => call.startsWith('POST'));
+    expect(submits.map(({ call }) => call)).to.deep.equal(['POST /one', 'POST /two']);
+    const [first, second] = submits.map(({ bytes }) => (JSON.parse(bytes.toString()) as { id: string }).id);
+    expect(first).to.equal(uuid);
+    expect(second).to.match(UUID).and.not.equal(uuid);
+  });
+
+  it('is refunded at once if no other upstream is online', async () => {
+    service.upstream.outcome = 'fail';
+    for (const other of Object.values(others)) other.probe = other.status = 'error';
+    await eventually('offline', async () => (await countByStatus('offline')) === 8);
+    const made = await make('retried');
+    expect(made).to.deep.include({ status: 'failed', upstream: 'fal', failed_over_at: null });
+    expect(await readEntries(made.uuid)).to.deep.equal(['burn', 'refund']);
+    for (const other of Object.values(others)) other.reset();
+    await eventually('online', async () => (await countByStatus('online')) === CHOICES);
   });
 
   it('is not tried elsewhere for a reason that is the same everywhere, or if its model does not say so', async () => {
@@ -206,6 +255,15 @@ describe('a model with several upstreams', () => {
       service.now,
     ]);
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+  });
+
+  it('is not counted as submitted if its input cannot be built', async () => {
+    const { uuid } = await create('unfit', { style: 'named' });
+    await eventually('released', async () => {
+      const { submit_started_at: startedAt, leased_until: notBefore } = await findRow(uuid);
+      return startedAt === null && notBefore !== null;
+    });
+    expect(await findRow(uuid)).to.include({ status: 'queued', unconfirmed_submits: 0 });
   });
 
   it('is refunded if its owner asks to cancel it before the run fails', async () => {

@@ -179,6 +179,14 @@ export const PRICE_ERRORS: CatalogErrorCase[] = [
     `${PATH}/credits does not fit the parameters: "quality" must be an integer or a list of values to be part of a price.`,
   ],
   [
+    'a price by the second of a duration with fractions',
+    model({
+      params: { ...MODEL.params, duration: { type: 'number', minimum: 1, maximum: 9, required: true } },
+      credits: { $by: 'resolution', '1K': 8, '2K': { base: 1, per_second: 7 } },
+    }),
+    `${PATH}/credits does not fit the parameters: "duration" must be an integer or a list of values to be part of a price.`,
+  ],
+  [
     'a price table by a wide range',
     model({
       params: { ...MODEL.params, steps: { type: 'integer', minimum: 1, maximum: 1_000, default: 1 } },

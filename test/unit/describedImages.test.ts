@@ -189,6 +189,14 @@ describe('a described upstream whose response is the output', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
+  it('fails an image that is larger than images in a response may be', async () => {
+    const content = Readable.from(Array<Buffer>(65).fill(Buffer.alloc(1024 * 1024)));
+    expect(await submit({}, { ...bytes(), body: content })).to.include({
+      message: 'The model returned no usable output.',
+    });
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
   it('fails an output that is larger than outputs may be', async () => {
     setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000', MEDIA_MAX_BYTES: '1000000' });
     const large = Buffer.alloc(1_200_000);

@@ -52,13 +52,14 @@ describe('an upstream whose protocol is described sends its key', () => {
 
   it('and no error repeats another secret of its requests', async () => {
     const kind = PROTOCOL.video as NonNullable<Protocol['video']>;
-    const submit = { ...kind.submit, headers: { 'x-secret': 'second secret' }, body: { api_token: 'a third one' } };
-    server.on('POST /v1/jobs', {
-      status: 400,
-      body: { error: { message: '"second secret" and "a third one" are unknown to us.' } },
-    });
+    const headers = { 'x-secret': 'second secret', 'x-token': 'Pa$$word{1' };
+    const body = { api_token: 'a third one', api_keys: ['a key of many', '$model'] };
+    const submit = { ...kind.submit, headers, body };
+    const said = '"second secret", "Pa$$word{1", "a third one" and "a key of many" are no keys of $model.';
+    server.on('POST /v1/jobs', { status: 400, body: { error: { message: said } } });
     const refused = upstream({ video: { ...kind, submit } }).submit(buildSubmission());
-    expect((await captureUpstreamError(refused)).message).to.equal('"***" and "***" are unknown to us.');
+    const { message } = await captureUpstreamError(refused);
+    expect(message).to.equal('"***", "***", "***" and "***" are no keys of $model.');
   });
 
   it('as a parameter of the address, which no error repeats', async () => {

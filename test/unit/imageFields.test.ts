@@ -88,6 +88,23 @@ describe('images in the input of an upstream', () => {
     );
   });
 
+  it('must fit the input if there are as few as a request may have', () => {
+    const catalog = JSON.parse(buildImageCatalog({ image: 'gpu:own' })) as { models: { edit: { inputs: object } } };
+    const refs = { all: '$reference', second: '{reference_2}' };
+    const input = { text: '$prompt', mask: '$mask' };
+    const ifAny = { $by: 'with_images', true: { ...input, ...refs }, false: input };
+    const parseEdit = (edit: object) =>
+      parse(JSON.stringify(catalog), {
+        upstreams: { gpu: { adapter: 'http', provider: 'diffusers' } },
+        models: { 'gpu:own': { input: edit } },
+      });
+    const problem = /"reference_2" may be absent, so it cannot be part of a text/;
+    expect(() => parseEdit(ifAny)).to.throw(ConfigError, problem);
+    catalog.models.edit.inputs = { images: { role: 'reference', max: 3, required: true } };
+    expect(() => parseEdit({ ...input, ...refs, mask: null })).to.throw(ConfigError, problem);
+    expect(parseEdit({ ...input, all: '$reference', second: '$reference_2', mask: null })).to.have.property('edit');
+  });
+
   it('must be used by every route of the model', () => {
     const catalog = buildImageCatalog({ video: 'fal:own/video' });
     const settings = { models: { 'fal:own/video': { input: { text: '$prompt', start: '$first_frame' } } } };

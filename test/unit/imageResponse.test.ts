@@ -13,6 +13,13 @@ import { setTestConfig } from '../harness/testConfig.ts';
 /** Length of the chunks in which a response arrives. Each place is the end of one in one of so many readings. */
 const CHUNK_BYTES = 25;
 
+/** Yields a response with an image of 67 MB. */
+function* yieldLargeImage(): Generator<Buffer> {
+  yield Buffer.from('{"data":[{"b64_json":"');
+  for (let part = 0; part < 90; part += 1) yield Buffer.alloc(1_000_000, 'A');
+  yield Buffer.from('"}]}');
+}
+
 describe('reading a response with an image', () => {
   let readImageResponse: typeof ReadImageResponse;
   let folder: string;
@@ -142,6 +149,12 @@ describe('reading a response with an image', () => {
     const problem = await receive(endless()).catch((error: Error) => error);
     expect(problem).to.include({ message: 'The output is larger than 1000000 bytes.' });
     expect(sent).to.be.below(100);
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it('rejects an image of more than 64 MB, whatever the size limit is', async () => {
+    const problem = await receive(yieldLargeImage(), 500_000_000).catch((error: Error) => error);
+    expect(problem).to.include({ message: `The output is larger than ${64 * 1024 * 1024} bytes.` });
     expect(await readdir(folder)).to.deep.equal([]);
   });
 

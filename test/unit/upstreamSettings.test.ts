@@ -266,6 +266,9 @@ describe('the upstreams of the configuration', () => {
       const route = only('vidmodel-video', { VIDEO_UPSTREAM, UPSTREAMS });
       expect(parser.settings.computeCostCents(route, loud)).to.equal(2.3333);
       expect(parser.settings.computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
+      expect(() => parser.settings.computeCostCents(route, { ...loud, duration: '5s' })).to.throw(
+        '"duration", a number',
+      );
     });
 
     it('use a preset for every gateway of its protocol, and an override for one gateway only', () => {

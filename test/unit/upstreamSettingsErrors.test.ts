@@ -146,6 +146,11 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
       /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+: a price must be a number from 0 to 100000, not -12\.$/,
     ],
     [
+      'a price by the second of what has no duration',
+      { cents_per_second: { $by: 'resolution', '1K': 0, '2K': 0, '4K': 1 } },
+      /^UPSTREAMS\/models\/\S+ does not fit {"resolution":"4K".+: cents_per_second requires the parameter "duration", a number\.$/,
+    ],
+    [
       'an input that is invalid for some params',
       { input: { $by: 'resolution', '1K': { text: '$prompt' }, '2K': '$prompt', '4K': { text: '$prompt' } } },
       /^UPSTREAMS\/models\/fal:fal-ai\/nano-banana-2 does not fit {"resolution":"2K".+\.$/,

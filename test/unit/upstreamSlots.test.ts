@@ -74,6 +74,19 @@ describe('the slots of an upstream', () => {
     expect(started).to.deep.equal(['a', 'b', 'c']);
   });
 
+  it('share their space with work that has no slot, and start what waits for it', async () => {
+    const other = slots.hold(60);
+    expect(slots.hasRoom(50)).to.equal(false);
+    add('a', { bytes: 50 });
+    expect(other.resize(40)).to.equal(true);
+    expect(started).to.deep.equal([]);
+    other.release();
+    expect(started).to.deep.equal(['a']);
+    const late = slots.hold();
+    expect(late.resize(51)).to.equal(false);
+    expect(late.resize(50)).to.equal(true);
+  });
+
   it('give a running task more space only while there is some, and a lone one as much as it needs', async () => {
     add('a', { bytes: 10 });
     add('b', { bytes: 10 });

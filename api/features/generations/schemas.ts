@@ -21,6 +21,7 @@ const buildCreateGenerationRequest = (slugs: string[]) =>
       webhook_url: Type.Optional(
         Type.String({
           maxLength: WEBHOOK_URL_MAX_CHARACTERS,
+          format: 'text',
           description: 'Receives the webhook of its end, beside the endpoints of the account',
         }),
       ),

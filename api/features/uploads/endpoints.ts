@@ -1,5 +1,6 @@
 import { createUpload, readUpload } from '../../../shared/domain/uploads/createUpload.ts';
 import { presentUpload, UploadResponse } from '../../../shared/presenters/upload.ts';
+import { INPUT_IMAGES_MAX_BYTES } from '../../../shared/spec/limits.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { receiveUpload, serveUpload } from './files.ts';
@@ -20,8 +21,7 @@ export const UPLOADS: Feature = {
       route: 'POST /api/uploads/create/',
       policy: { needs: 'createGenerations', access: 'svc:write', testKeysWrite: true },
       summary: 'Create an upload',
-      description:
-        'Send the file to `upload_url` with `PUT` and the `headers`, then name it in `params` of a create as `upload:<uuid>`. PNG, JPEG and WebP of at most 50 megapixels. Kept for 24 hours after the last use, at most two days, or as long as a queued or succeeded generation that uses it. 404 if no model takes images.',
+      description: `Send the file to \`upload_url\` with \`PUT\` and the \`headers\`, then name it in \`params\` of a create as \`upload:<uuid>\`. PNG, JPEG and WebP of at most 50 megapixels; the images of a generation may have ${INPUT_IMAGES_MAX_BYTES / 1_000_000} MB together. Kept for 24 hours after the last use, at most two days, or as long as a queued or succeeded generation that uses it. 404 if no model takes images.`,
       request: CreateUploadRequest,
       example: { content_type: 'image/png', bytes: 482_113 },
       response: {

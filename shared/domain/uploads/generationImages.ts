@@ -8,13 +8,13 @@ import type { Upload } from '../../tables/Upload.ts';
 import { buildImageUrl } from './uploadAddresses.ts';
 
 /** An image of a generation, with an address for its upstream. */
-export type GenerationImage = RoleImage & SubmitImage;
+export type GenerationImage = RoleImage & SubmitImage & Pick<Upload, 'bytes'>;
 
-type ImageRow = Pick<Upload, 'uuid' | 'media_token' | 'content_type'> & Pick<RoleImage, 'role'>;
+type ImageRow = Pick<Upload, 'uuid' | 'media_token' | 'content_type' | 'bytes'> & Pick<RoleImage, 'role'>;
 
 const FIND_IMAGES = prepared(
   'find_generation_images',
-  `SELECT i.role, u.uuid, u.media_token, u.content_type
+  `SELECT i.role, u.uuid, u.media_token, u.content_type, u.bytes
      FROM generation_inputs i JOIN uploads u ON u.uuid = i.upload_uuid
     WHERE i.generation_uuid = :uuid AND i.account_id = :account_id
     ORDER BY i.role, i.position`,
@@ -41,8 +41,8 @@ export async function findGenerationImages(
 }
 
 async function toGenerationImage(row: ImageRow, deadlineAt: Date): Promise<GenerationImage> {
-  const { role, content_type: contentType } = row;
-  return { role, contentType, url: await buildImageUrl(row, deadlineAt), read: () => readImage(row) };
+  const { role, bytes, content_type: contentType } = row;
+  return { role, bytes, contentType, url: await buildImageUrl(row, deadlineAt), read: () => readImage(row) };
 }
 
 function readImage({ media_token: token, content_type: contentType }: ImageRow): Promise<Buffer> {

@@ -12,7 +12,7 @@ import { canParseUrl } from '../../lib/canParseUrl.ts';
 import { isUuid } from '../../lib/uuid.ts';
 import type { GenerationParams, InputRole, ModelInput, ParamValue } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { DATA_URL_MAX_BYTES, IMAGE_URL_MAX_CHARACTERS } from '../../spec/limits.ts';
+import { DATA_URL_MAX_BYTES, IMAGE_URL_MAX_CHARACTERS, INPUT_IMAGES_MAX_BYTES } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Upload } from '../../tables/Upload.ts';
 import { withAccountSlot } from './accountSlots.ts';
@@ -85,7 +85,7 @@ export function parseInputs(
  */
 export async function prepareInputs(accountId: number, inputs: RequestedInput[]): Promise<PreparedInput[]> {
   const rejection = new AbortController();
-  return Promise.all(
+  const prepared = await Promise.all(
     inputs.map((input) =>
       withAccountSlot(accountId, async () => {
         rejection.signal.throwIfAborted();
@@ -99,6 +99,21 @@ export async function prepareInputs(accountId: number, inputs: RequestedInput[])
       }),
     ),
   );
+  requireTotalSize(inputs, prepared);
+  return prepared;
+}
+
+/** Names the first image with which a request has too many bytes: upstreams receive all of them in one body. */
+function requireTotalSize(inputs: readonly RequestedInput[], prepared: readonly PreparedInput[]): void {
+  let bytes = 0;
+  for (const [index, { upload }] of prepared.entries()) {
+    bytes += upload.bytes;
+    if (bytes > INPUT_IMAGES_MAX_BYTES)
+      throw inputError(
+        (inputs[index] as RequestedInput).field,
+        `is too large: the images of a request may have ${INPUT_IMAGES_MAX_BYTES / 1_000_000} MB together`,
+      );
+  }
 }
 
 function toFieldError(field: string, message: string): ServiceError {

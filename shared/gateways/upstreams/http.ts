@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Agent, type Dispatcher, FormData } from 'undici';
 import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
@@ -79,6 +80,27 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   return body;
 }
 
+/** Length from which on a text is encoded apart from the rest of its JSON. */
+const LARGE_TEXT_CHARACTERS = 64 * 1024;
+
+/**
+ * Encodes JSON. One string with all images would take two bytes of the heap for each character if the prompt has one beyond
+ * Latin-1.
+ */
+function encodeJson(body: Record<string, unknown>): Buffer {
+  const placeholder = randomUUID();
+  const texts: string[] = [];
+  const json = JSON.stringify(body, (_, value: unknown) => {
+    if (typeof value !== 'string' || value.length < LARGE_TEXT_CHARACTERS) return value;
+    texts.push(value);
+    return placeholder;
+  });
+  const parts = json.split(JSON.stringify(placeholder)).map((part) => Buffer.from(part));
+  return Buffer.concat(
+    parts.flatMap((part, index) => (index === 0 ? part : [Buffer.from(JSON.stringify(texts[index - 1])), part])),
+  );
+}
+
 /** Returns true if a response says that it is an image, a video or another file. */
 export function isFileResponse({ headers }: HttpResponse): boolean {
   return /^(?:image|video|audio)\/|^application\/octet-stream/i.test(String(headers['content-type'] ?? ''));
@@ -105,7 +127,7 @@ export async function requestStream<Read>(
         isStarted = true;
       }),
       headers: isJson ? { 'content-type': 'application/json', ...headers } : headers,
-      body: isJson ? JSON.stringify(body) : (body ?? null),
+      body: isJson ? encodeJson(body) : (body ?? null),
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
     });
     trace?.onResponse({ status: response.statusCode, headers: response.headers });

@@ -65,17 +65,28 @@ export function buildImageVariables(inputs: Inputs, images: readonly RoleImage[]
 export const hasImages = (variables: TemplateVariables): boolean =>
   Object.keys(NO_IMAGES).some((name) => (variables[name] ?? null) !== null);
 
-/** Lists the images with which an input is checked at the start: all, and none unless some are required. */
+/**
+ * Lists the images with which an input is checked at the start: one for each required parameter, the same with one for each
+ * of the others by itself, and as many as all parameters take.
+ */
 export function listSampleImages(inputs: Inputs): RoleImage[][] {
   const names = Object.keys(inputs);
-  const none = names.some((name) => inputs[name]?.required === true) ? [] : [[]];
-  return names.length === 0 ? none : [...none, names.flatMap((name) => buildSampleImages(inputs, name))];
+  const fewest = names
+    .filter((name) => inputs[name]?.required === true)
+    .flatMap((name) => buildSampleImages(inputs, name, 1));
+  const others = names.filter((name) => inputs[name]?.required !== true);
+  const withOne = others.map((name) => [...fewest, ...buildSampleImages(inputs, name, 1)]);
+  return [
+    fewest,
+    ...withOne,
+    ...(names.length === 0 ? [] : [names.flatMap((name) => buildSampleImages(inputs, name))]),
+  ];
 }
 
-/** Returns example images for the check of an input at the start: as many as a parameter takes. */
-export function buildSampleImages(inputs: Inputs, name: string): RoleImage[] {
-  const { role, max } = inputs[name] as ModelInput;
-  return Array.from({ length: max }, (_, index) => ({ role, url: `https://images.invalid/${name}-${index}.png` }));
+/** Returns example images for the check of an input at the start. Default: as many as the parameter takes. */
+export function buildSampleImages(inputs: Inputs, name: string, count = (inputs[name] as ModelInput).max): RoleImage[] {
+  const { role } = inputs[name] as ModelInput;
+  return Array.from({ length: count }, (_, index) => ({ role, url: `https://images.invalid/${name}-${index}.png` }));
 }
 
 /** Removes the values of image parameters, which templates read by their roles. */

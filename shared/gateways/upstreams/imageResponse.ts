@@ -21,6 +21,9 @@ export type ResponseImage = ({ file: string } | { url: string }) & { entry: numb
 const PREFIX_CHARACTERS = 256;
 const URL_MAX_CHARACTERS = 8 * 1024;
 
+/** Largest image that a response contains: other files of its upstream are on the local disk at the same time. */
+export const RESPONSE_IMAGE_MAX_BYTES = 64 * 1024 * 1024;
+
 /** A field that may contain an image. `*` in its path stands for any name, or any entry of a list. */
 export interface ImageField {
   path: readonly string[];
@@ -37,7 +40,7 @@ const IMAGES_API_FIELDS: readonly ImageField[] = [
 /**
  * Reads a response as a stream and writes its images to new files. After an error none of them exists.
  * @param fields where images may be; the first one in the response that is not empty counts, in every entry of its list.
- * @throws InvalidOutputError if the images have more than `maxBytes`; otherwise any error of the stream or a file.
+ * @throws InvalidOutputError if the images have more than `maxBytes`, or one is too large; otherwise any error of the stream or a file.
  */
 export async function readImageResponse(
   chunks: AsyncIterable<Buffer>,
@@ -61,7 +64,7 @@ export async function readImageResponse(
       } else {
         const file = await newFile();
         const content = decodeBase64(prefix.slice(dataUrlHeader?.length), text);
-        bytesLeft -= await writeOutputFile(content, file, bytesLeft);
+        bytesLeft -= await writeOutputFile(content, file, Math.min(bytesLeft, RESPONSE_IMAGE_MAX_BYTES));
         images.push({ file, entry });
       }
     }

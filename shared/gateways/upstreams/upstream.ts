@@ -2,7 +2,7 @@ import type { InputRole, ModelKind } from '../../spec/catalog.ts';
 
 /** A generation to submit. */
 export interface SubmitRequest {
-  /** Also the idempotency key, if the upstream supports one. */
+  /** UUID of the generation, or of its run after a fail-over. Also the idempotency key, if the upstream supports one. */
   generationId: string;
   /** Input in the format of the upstream's model. */
   input: Record<string, unknown>;

@@ -247,9 +247,10 @@ export function computeCostCents(route: UpstreamRoute, params: TemplateVariables
   const variables = { ...listAbsent(optionalParams), ...params };
   const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
-  const seconds = typeof variables['duration'] === 'number' ? variables['duration'] : 0;
-  const sum =
-    requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
+  const centsPerSecond = requirePrice(fillTemplate(perSecond ?? 0, variables));
+  const seconds = centsPerSecond === 0 ? 0 : variables['duration'];
+  if (typeof seconds !== 'number') throw new Error('cents_per_second requires the parameter "duration", a number');
+  const sum = requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * centsPerSecond;
   return Math.round(sum * countRouteOutputs(route, variables) * 10_000) / 10_000;
 }
 

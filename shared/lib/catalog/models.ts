@@ -101,8 +101,8 @@ function buildInputParams(inputs: Readonly<Record<string, InputDefinition>>): Re
 
 function buildInputParam({ role, max = 1 }: InputDefinition): TSchema {
   const description = `${ROLE_DESCRIPTIONS[role]}: ${INPUT_FORMS}.`;
-  if (max === 1) return Type.String({ minLength: 1, description });
-  return Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: max, description });
+  if (max === 1) return Type.String({ minLength: 1, format: 'text', description });
+  return Type.Array(Type.String({ minLength: 1, format: 'text' }), { minItems: 1, maxItems: max, description });
 }
 
 /** Lists the parameters that a request must have an image for. */

@@ -71,11 +71,12 @@ export function listPrices(definition: Priced): [GenerationParams, number][] {
   });
 }
 
-/** Lists the variables whose values a template contains. */
+/** Lists the variables whose values a template contains, or multiplies. */
 function listValueVariables(template: Template): string[] {
   if (typeof template === 'string') return template.startsWith('$') ? [template.slice(1)] : [];
   if (typeof template !== 'object' || template === null) return [];
-  return Object.values(template).flatMap(listValueVariables);
+  const multiplied = 'per_second' in template ? ['duration'] : [];
+  return [...multiplied, ...Object.values(template).flatMap(listValueVariables)];
 }
 
 /** Returns null for each parameter that a request may leave out. */

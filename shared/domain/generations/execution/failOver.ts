@@ -7,6 +7,7 @@ import type { GenerationKey, UnsubmittedGeneration } from '../../../queues/catal
 import { enqueueDispatch } from '../../../queues/enqueue.ts';
 import { findReleasedModel } from '../../catalog/releases.ts';
 import { failGeneration } from './completeOrFail.ts';
+import { getModelChoices } from './modelHealth.ts';
 import { type ClaimedGeneration, CURRENT_RUN, getRun, SWEEP_GRACE_MS } from './step.ts';
 
 /** Reasons that would be the same at every upstream. */
@@ -17,7 +18,7 @@ const FINAL_REASONS: readonly string[] = [
 ];
 
 /**
- * Queues a generation for its other upstreams, in the state of one that was never submitted. The first failure of a run does
+ * Queues a generation for its other upstreams that are online, in the state of one that was never submitted. The first failure of a run does
  * so; not if another run may exist, or if its owner has asked to cancel it.
  */
 const FAIL_OVER = prepared(
@@ -43,10 +44,20 @@ export async function endFailedRun(generation: ClaimedGeneration, message: strin
     (await findReleasedModel(generation.catalog_id, generation.model))?.definition ?? {};
   // -1 for the upstream of test mode, which no catalog lists and which has no other.
   const failed = upstreams.indexOf(`${upstream}:${upstreamModel}`);
-  const order = (generation.upstream_order ?? [...upstreams.keys()]).filter((position) => position !== failed);
-  const mayRetry = isRetried && failed !== -1 && order.length > 0 && !FINAL_REASONS.includes(message);
-  if (mayRetry && (await failOver(generation, order, message))) return;
+  if (isRetried && failed !== -1 && !FINAL_REASONS.includes(message)) {
+    const online = await listOnline(generation);
+    const order = (generation.upstream_order ?? [...upstreams.keys()]).filter(
+      (position) => position !== failed && online.includes(position),
+    );
+    if (order.length > 0 && (await failOver(generation, order, message))) return;
+  }
   await failGeneration({ uuid, account_id, message, run: getRun(generation) });
+}
+
+/** Lists the positions of the upstreams that can run a generation now. */
+async function listOnline({ model, catalog_id: catalogId }: ClaimedGeneration): Promise<readonly number[]> {
+  const choices = await getModelChoices();
+  return choices.find((one) => one.model === model && one.catalogId === catalogId && !one.isTest)?.online ?? [];
 }
 
 /** @returns false if the generation cannot be tried elsewhere. */

@@ -1,3 +1,4 @@
+import { v5 as uuidv5 } from 'uuid';
 import { deleteTempFile, newTempFile } from '../../../gateways/media/tempFiles.ts';
 import {
   buildImageVariables,
@@ -19,7 +20,7 @@ import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
 import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
-import { findGenerationImages } from '../../uploads/generationImages.ts';
+import { findGenerationImages, type GenerationImage } from '../../uploads/generationImages.ts';
 import { buildCallbackUrl } from './callbacks.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { buildAcceptance, openCircuit, recordAcceptance, recordAccountError } from './circuit.ts';
@@ -33,6 +34,7 @@ import { recordProbe } from './modelHealth.ts';
 import { getFirstPollDelayMs } from './pollPace.ts';
 import { retryDuringOutage, retryUntilStored } from './retry.ts';
 import { type ClaimedGeneration, CLOCK_SKEW_MS, getRun, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './step.ts';
+import { getImageMemory, getUpstreamSlots, type HeldBytes } from './upstreamSlots.ts';
 
 /** Submits a generation that this process has claimed. */
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {
@@ -67,7 +69,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
  */
 async function prepareOrRelease<Result>(
   generation: ClaimedGeneration,
-  prepare: () => Promise<Result>,
+  prepare: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     return await prepare();
@@ -84,17 +86,42 @@ async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGenerat
   const { inputs } = route;
   const images = await prepareOrRelease(generation, () => findGenerationImages(generation, inputs));
   const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
+  const input = await prepareOrRelease(generation, () =>
+    buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
+  );
   const callbackUrl = buildCallbackUrl(generation, route);
-  const result = await getUpstream(route).submit({
-    generationId: generation.uuid,
-    input: buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
-    images,
+  const memory = getImageMemory().hold();
+  const submission = getUpstream(route).submit({
+    generationId: getRunId(generation),
+    input,
+    images: limitReads(images, memory.resize),
     deadlineAt: generation.deadline_at,
     ...(callbackUrl === undefined ? {} : { callbackUrl }),
     newFile: newTempFile,
   });
+  const result = await submission.finally(memory.release);
   if (result.state === 'accepted') await handleAccepted(generation, route, result.handle);
   else await handleResult(generation, route, result);
+}
+
+/**
+ * Claims memory for all images of a submit when its upstream reads the first one. Without any, that is not read, and the
+ * generation is submitted later.
+ */
+function limitReads(images: readonly GenerationImage[], resize: HeldBytes['resize']): GenerationImage[] {
+  const bytes = images.reduce((sum, image) => sum + image.bytes, 0);
+  return images.map((image) => ({
+    ...image,
+    read: () => (resize(bytes) ? image.read() : Promise.reject(new Error('other submits take the memory'))),
+  }));
+}
+
+/**
+ * Returns the id by which the upstream recognizes a repeated submit. The run after a fail-over has another one: a server that
+ * also received the first run would return that.
+ */
+function getRunId({ uuid, failed_over_at: failedOverAt }: ClaimedGeneration): string {
+  return failedOverAt === null ? uuid : uuidv5('failed over', uuid);
 }
 
 async function handleAccepted(
@@ -117,16 +144,21 @@ async function handleAccepted(
   await cancelAtUpstream(uuid, route, handle);
 }
 
-/** Finalizes a result that came with the submit response. It comes only once, so it is kept until it is stored. */
+/**
+ * Finalizes a result that came with the submit response. It comes only once, so it is kept until it is stored. Downloads of
+ * it take space of those of the upstream, and are repeated until there is some.
+ */
 async function handleResult(
   generation: ClaimedGeneration,
   route: UpstreamRoute,
   result: UpstreamResult,
 ): Promise<void> {
+  const { resize, release } = getUpstreamSlots('collect', route.upstream.name).hold();
   try {
     if (result.state === 'succeeded') await retryDuringOutage(generation, () => recordAcceptance(route));
-    await finalizeGeneration(generation, route, result, { retry: retryUntilStored(generation) });
+    await finalizeGeneration(generation, route, result, { retry: retryUntilStored(generation), resize });
   } finally {
+    release();
     if (result.state === 'succeeded')
       for (const output of result.outputs) if ('file' in output) await deleteTempFile(output.file);
   }

@@ -3,6 +3,7 @@ import { config } from '../../../lib/config.ts';
 import { isDraining, trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
+import { INPUT_IMAGES_MAX_BYTES } from '../../../spec/limits.ts';
 
 /** A step of a generation that waits for a slot of its upstream. */
 export interface SlotTask {
@@ -15,6 +16,46 @@ export interface SlotTask {
   run: (resize: (bytes: number) => boolean) => Promise<void>;
 }
 
+/** Bytes of a {@link ByteBudget}, held by one piece of work. */
+export interface HeldBytes {
+  /** Changes the bytes. Returns false, and changes nothing, if there is no space for more. */
+  resize: (bytes: number) => boolean;
+  release: () => void;
+}
+
+/** Bytes of this process that its work shares. Work that is alone may hold any number. */
+export class ByteBudget {
+  readonly #bytesMax: number;
+  #bytes = 0;
+  #holders = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.#holders === 0 || this.#bytes + bytes <= this.#bytesMax;
+  }
+
+  hold(initial = 0): HeldBytes {
+    let held = initial;
+    this.#holders += 1;
+    this.#bytes += held;
+    return {
+      resize: (bytes) => {
+        if (this.#holders > 1 && bytes > held && this.#bytes + bytes - held > this.#bytesMax) return false;
+        this.#bytes += bytes - held;
+        held = bytes;
+        return true;
+      },
+      release: () => {
+        this.#holders -= 1;
+        this.#bytes -= held;
+      },
+    };
+  }
+}
+
 /**
  * Slots of one step at one upstream in this process. Work that waits for a slot holds nothing else: no job, no claim and
  * no connection, so an upstream that hangs delays its own generations only. What waits when the process ends is due in
@@ -22,16 +63,15 @@ export interface SlotTask {
  */
 export class UpstreamSlots {
   readonly #slots: number;
-  readonly #bytesMax: number;
+  readonly #space: ByteBudget;
   /** Tasks by generation, so that a repeated job adds none. */
   readonly #awaited = new Map<string, SlotTask>();
   readonly #others = new Map<string, SlotTask>();
   #running = 0;
-  #bytes = 0;
 
   constructor(slots: number, bytesMax: number) {
     this.#slots = slots;
-    this.#bytesMax = bytesMax;
+    this.#space = new ByteBudget(bytesMax);
   }
 
   /** Runs the task when a slot and the bytes are free: those with a reader first, then in the order of their arrival. */
@@ -50,7 +90,19 @@ export class UpstreamSlots {
   /** Returns whether a task of this size would run at once. */
   hasRoom(bytes: number): boolean {
     const isWaiting = this.#awaited.size + this.#others.size > 0;
-    return !isWaiting && this.#running < this.#slots && this.#hasSpace(bytes) && !isDraining();
+    return !isWaiting && this.#running < this.#slots && this.#space.hasRoom(bytes) && !isDraining();
+  }
+
+  /** Holds bytes of the space for work without a slot here. */
+  hold(bytes = 0): HeldBytes {
+    const { resize, release } = this.#space.hold(bytes);
+    return {
+      resize,
+      release: () => {
+        release();
+        this.#startNext();
+      },
+    };
   }
 
   #startNext(): void {
@@ -58,34 +110,22 @@ export class UpstreamSlots {
       const queue = this.#awaited.size > 0 ? this.#awaited : this.#others;
       const [next] = queue.values();
       // A task that needs more than there is holds back those behind it, which would otherwise always precede it.
-      if (next === undefined || !this.#hasSpace(next.bytes ?? 0)) return;
+      if (next === undefined || !this.#space.hasRoom(next.bytes ?? 0)) return;
       queue.delete(next.generationId);
       this.#start(next);
     }
   }
 
-  #hasSpace(bytes: number): boolean {
-    return this.#running === 0 || this.#bytes + bytes <= this.#bytesMax;
-  }
-
-  #start({ generationId, run, bytes: initial = 0 }: SlotTask): void {
-    let held = initial;
-    const resize = (bytes: number): boolean => {
-      if (this.#running > 1 && bytes > held && this.#bytes + bytes - held > this.#bytesMax) return false;
-      this.#bytes += bytes - held;
-      held = bytes;
-      return true;
-    };
+  #start({ generationId, run, bytes }: SlotTask): void {
     this.#running += 1;
-    this.#bytes += held;
+    const { resize, release } = this.hold(bytes);
     const work = run(resize).catch((err: unknown) =>
       logger.error({ err, generationId }, 'step failed; sweep will retry'),
     );
     trackInFlight(
       work.finally(() => {
         this.#running -= 1;
-        this.#bytes -= held;
-        this.#startNext();
+        release();
       }),
     );
   }
@@ -106,3 +146,9 @@ export function getUpstreamSlots(step: 'submit' | 'poll' | 'cancel' | 'collect',
   }
   return slots;
 }
+
+/**
+ * Input images in the memory of this process: a submit whose upstream takes contents has them as base64 and as JSON until the
+ * response. Upstreams share it, because the heap of the process bounds it.
+ */
+export const getImageMemory = perService(() => new ByteBudget(INPUT_IMAGES_MAX_BYTES));

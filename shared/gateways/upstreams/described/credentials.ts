@@ -69,13 +69,22 @@ export function getCallbackSecret({ protocol, callbacks }: UpstreamSettings): st
 const SECRET_FIELD = /auth|key|password|secret|signature|token/i;
 const SECRET_MIN_CHARACTERS = 8;
 
-/** Lists the values in the requests of a description whose names say that they are secrets, such as a second key. */
-function listNamedSecrets(part: unknown, isInRequest = false): string[] {
+/** A text of a template that contains a variable. */
+const WITH_VARIABLE = /^\$\w+$|\{\w+\}/;
+
+/**
+ * Lists the values in the requests of a description whose names say that they are secrets, such as a second key.
+ * @param list name of the list that `part` is.
+ */
+function listNamedSecrets(part: unknown, isInRequest = false, list?: string): string[] {
   if (typeof part !== 'object' || part === null) return [];
-  return Object.entries(part).flatMap(([name, value]) => {
-    if (typeof value !== 'string')
-      return listNamedSecrets(value, isInRequest || ['headers', 'query', 'body'].includes(name));
-    const isSecret = isInRequest && SECRET_FIELD.test(name) && !/[{$]/.test(value);
+  return Object.entries(part).flatMap(([key, value]) => {
+    const name = list ?? key;
+    if (typeof value !== 'string') {
+      const isRequest = isInRequest || ['headers', 'query', 'body'].includes(name);
+      return listNamedSecrets(value, isRequest, Array.isArray(value) ? name : undefined);
+    }
+    const isSecret = isInRequest && SECRET_FIELD.test(name) && !WITH_VARIABLE.test(value);
     return isSecret && value.length >= SECRET_MIN_CHARACTERS ? [value] : [];
   });
 }

@@ -107,8 +107,11 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     const timeoutMs = Math.min(config.UPSTREAM_SYNC_TIMEOUT_MS, request.deadlineAt.getTime() - now().getTime());
     return requestStream(method, url, { ...options, timeoutMs: Math.max(1, timeoutMs) }, async (stream) => {
       try {
-        const { response, files, isAnswer, discard } = await readOutputResponse(stream, output, () =>
-          request.newFile(),
+        const { response, files, isAnswer, discard } = await readOutputResponse(
+          stream,
+          output,
+          () => request.newFile(),
+          kind,
         );
         const result = isSuccess(response) ? await toSynchronousResult(response, output, files) : undefined;
         if (result?.state !== 'succeeded') await discard();

@@ -1,8 +1,9 @@
 import { config } from '../../../lib/config.ts';
+import type { ModelKind } from '../../../spec/catalog.ts';
 import { getContent, type HttpResponse } from '../../httpClient.ts';
 import { deleteTempFile } from '../../media/tempFiles.ts';
 import { isFileResponse, type JsonResponse, readJson } from '../http.ts';
-import { readImageResponse, writeOutputFile } from '../imageResponse.ts';
+import { readImageResponse, RESPONSE_IMAGE_MAX_BYTES, writeOutputFile } from '../imageResponse.ts';
 import { PRICE_MAX_CENTS } from '../priceTemplate.ts';
 import { isFiltered } from '../responses.ts';
 import type { UpstreamResult } from '../upstream.ts';
@@ -30,13 +31,15 @@ export async function readOutputResponse(
   content: HttpResponse,
   output: ProtocolOutput,
   newFile: () => Promise<string>,
+  kind: ModelKind,
 ): Promise<OutputResponse> {
   const { statusCode: status, headers } = content;
   const isSuccess = status < 300;
   let [body, files]: [unknown, string[]] = [undefined, []];
   if (isSuccess && output.at === undefined && isFileResponse(content)) {
     files = [await newFile()];
-    await writeOutputFile(getContent(content), files[0] as string, config.MEDIA_MAX_BYTES);
+    const maxBytes = kind === 'image' ? RESPONSE_IMAGE_MAX_BYTES : Infinity;
+    await writeOutputFile(getContent(content), files[0] as string, Math.min(maxBytes, config.MEDIA_MAX_BYTES));
   } else if (isSuccess && output.at !== undefined && output.as === 'base64') {
     const fields = output.at.map((pointer) => ({ path: splitPointer(pointer), isAddress: false }));
     const read = await readImageResponse(getContent(content), newFile, config.MEDIA_MAX_BYTES, fields);
