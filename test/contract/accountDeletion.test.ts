@@ -11,7 +11,7 @@ import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { buildOwnerCaller } from '../harness/people.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const DELETE = '/account/delete/';
 const UNDO = '/account/delete/undo/';
@@ -20,12 +20,8 @@ const create = (customer: TestCustomer) =>
   customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
 
 describe('the deletion of an account by its owner', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   const at = (path: string) => service.baseUrl + path;
   const submit = (visitor: HttpBrowser, action: string, fields = {}) =>

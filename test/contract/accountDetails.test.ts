@@ -3,7 +3,7 @@ import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { seedImages } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const PAGE_BYTES_MAX = 100_000;
 const LONG_PROMPT = '\u{10348}'.repeat(2_500);
@@ -12,11 +12,7 @@ const readUser = async (customer: TestCustomer) =>
   (await customer.requestWithSession('GET', '/authentication/me/')).body.user;
 
 describe('details of the account pages', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

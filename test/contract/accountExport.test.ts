@@ -2,17 +2,13 @@ import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import type { HttpBrowser } from '../harness/httpBrowser.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const EXPORT = '/account/export/';
 
 describe('the export of an account', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   const at = (path: string) => service.baseUrl + path;
   /** Stores that an affiliate referred an account. */

@@ -7,20 +7,18 @@ import { addMember, findListed, invite, withKey } from '../harness/members.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { buildPath, isChange, type Route, ROUTES } from '../harness/routes.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('resources of another account', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let owner: TestCustomer;
   let stranger: TestCustomer;
   let token: string;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     [owner, stranger] = await Promise.all([service.createCustomer('studio'), service.createCustomer('pro')]);
     token = (await (await registerClient(service.baseUrl)).authorizeAndExchange(owner)).access_token;
   });
-  after(() => service.stop());
 
   const findUuid = async (sql: string) => (await service.sql(sql, [owner.email]))[0]?.uuid as string | undefined;
 

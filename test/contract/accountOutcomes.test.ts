@@ -1,14 +1,10 @@
 import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('outcomes of forms of the account pages', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

@@ -3,17 +3,13 @@ import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
 describe('account pages', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const ACCOUNT_PAGES = [
   '',
@@ -18,12 +18,8 @@ const ACCOUNT_PAGES = [
 ];
 
 describe('the script of the account pages', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

@@ -2,25 +2,21 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Reads the code of an outcome from the response to a form. */
 const getOutcome = ({ headers }: { headers: Headers }) => headers.get('location')?.split('?done=')[1];
 
 describe('what an attacker leaves in an account that it took over', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let owner: TestCustomer;
   let account: string;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
-    await console.open(service);
-  });
+  before(() => console.open(service));
   beforeEach(async () => {
     owner = await service.createCustomer('pro');
     account = `/admin/accounts/${await findAccountUuid(service, owner)}/`;
   });
-  after(() => service.stop());
 
   /** Performs an action of the account page. @returns the code of its outcome. */
   const act = async (path: string) => getOutcome(await console.act(path));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const PAGE = 'https://studio.example';
 const OTHER = 'https://other.example';
@@ -14,13 +14,11 @@ const getAllowedOrigin = ({ headers }: { headers: Headers }): string | null =>
   headers.get('access-control-allow-origin');
 
 describe('calls of the REST API from pages of other origins', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { API_ALLOWED_ORIGINS: `${PAGE}, https://two.example` } });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { API_ALLOWED_ORIGINS: `${PAGE}, https://two.example` } });
     customer = await service.createCustomer('pro');
   });
-  after(() => service.stop());
 
   it('a page of a listed origin reads responses and errors', async () => {
     for (const path of ['/api/usage/summary/', '/api/generations/unknown/', '/api/models/', '/api/nothing/']) {

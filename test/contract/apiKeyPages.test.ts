@@ -4,7 +4,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, type HttpBrowser, type HttpPage } from '../harness/httpBrowser.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { addTestKey, startTestModeService, type TestModeService } from '../harness/testMode.ts';
+import { addTestKey, useTestModeService } from '../harness/testMode.ts';
 import type { TestService } from '../harness/testService.ts';
 
 type Fields = Record<string, string>;
@@ -79,19 +79,17 @@ const listKeys = async (owner: TestCustomer): Promise<any[]> =>
 const findKey = async (owner: TestCustomer, uuid: string) => (await listKeys(owner)).find((key) => key.uuid === uuid);
 
 describe('pages of API keys', () => {
-  let testMode: TestModeService;
+  const testMode = useTestModeService({ workers: 0 });
   let service: TestService;
   let customer: TestCustomer;
   let visitor: HttpBrowser;
   before(async () => {
-    testMode = await startTestModeService({ workers: 0 });
     ({ service } = testMode);
     await setAllModelsOnline(service);
   });
   beforeEach(async () => {
     ({ customer, visitor } = await createVisitor(service, 'studio'));
   });
-  after(() => testMode.stop());
 
   const at = (path: string) => `${service.baseUrl}${path}`;
   const show = async (path: string) => (await visitor.request(at(path))).text;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { expectError, expectTimestamp, countOccurrences, UUID } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 
@@ -15,12 +15,8 @@ const requestWithKey = (customer: TestCustomer, key: string) =>
   new TestCustomer(customer.baseUrl, customer.email, customer.cookie, key);
 
 describe('API keys', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 2, workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   const lastUse = async (uuid: string): Promise<Date | null> => {
     const [row] = await service.sql('SELECT last_used_at FROM api_keys WHERE uuid = $1', [uuid]);

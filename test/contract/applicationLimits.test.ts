@@ -14,7 +14,7 @@ import {
 import { addMember } from '../harness/members.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const IMAGE_ARGUMENTS = { prompt: 'a lighthouse', resolution: '1K' };
 
@@ -34,16 +34,12 @@ const readFields = (page: string) => ({
 });
 
 describe('the spending limit of an application', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { APPLICATION_SPENDING_LIMIT: '200/day' } });
   let customer: TestCustomer;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { APPLICATION_SPENDING_LIMIT: '200/day' } });
-    await setAllModelsOnline(service);
-  });
+  before(() => setAllModelsOnline(service));
   beforeEach(async () => {
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
 
   const readLimits = () =>
     service.sql(

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { createPkce, registerClient } from '../harness/oauthClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const BRAND = {
   BRAND_NAME: 'Lumen & Söhne',
@@ -13,11 +13,7 @@ const BRAND = {
 };
 
 describe('pages with a configured brand', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: BRAND });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0, env: BRAND });
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

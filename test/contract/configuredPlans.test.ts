@@ -6,7 +6,7 @@ import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts'
 import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { changeOwner } from '../harness/people.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const CATALOG = JSON.stringify({
   plans: {
@@ -30,12 +30,8 @@ const checkout = (customer: TestCustomer, plan: unknown) =>
 const getUsage = async (customer: TestCustomer) => (await customer.request('GET', '/api/usage/summary/')).body;
 
 describe('the plans of a CATALOG', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { CATALOG, STAFF_EMAILS: 'boss@example.com' } });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0, env: { CATALOG, STAFF_EMAILS: 'boss@example.com' } });
+  before(() => setAllModelsOnline(service));
 
   const createSubscriber = async (plan: string): Promise<TestCustomer> => {
     const customer = await createCustomer(service.baseUrl, null);

@@ -2,15 +2,11 @@ import { expect } from 'chai';
 import { TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { completeAllGenerations, seedImages, setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('the checks of a create', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
+  const service = useTestService({ workers: 0 });
   beforeEach(() => setAllModelsOnline(service));
-  after(() => service.stop());
 
   it('the order of checks is 401, 400, 402 subscription_required, 503, 409, 402 insufficient_credits', async () => {
     const customer = await service.createCustomer(null);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ICON_NAMES } from '../../api/web/components/icon.tsx';
 import { listTokens } from '../../api/web/assets.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Sections of the page, each with the markup of the components that it shows. */
 const STRUCTURE: Record<string, readonly RegExp[]> = {
@@ -49,14 +49,12 @@ function getContrast(one: string, other: string): number {
 
 describe('the design page', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let html: string;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     html = (await console.visit('/admin/design/', 'support')).text;
   });
-  after(() => service.stop());
 
   it('shows every component in its section, under the policy of all pages', () => {
     const sections = html.split('<section class="card" aria-labelledby="').slice(1);

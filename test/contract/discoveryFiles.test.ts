@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { expect } from 'chai';
 import { request, type TestCustomer } from '../harness/apiClient.ts';
 import { getRedirectLocation, MemoryOAuthProvider, submitConsent } from '../harness/oauthClient.ts';
-import { type RunningApi, startTestService, type TestService } from '../harness/testService.ts';
+import { type RunningApi, useTestService } from '../harness/testService.ts';
 
 const isText = (value: unknown, most: number) =>
   typeof value === 'string' && value.length >= 1 && value.length <= most && value.trim() === value;
@@ -42,18 +42,16 @@ function findRegistryProblems(server: any): string[] {
 }
 
 describe('the files for registries and language models', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   /** An API with a public name and a brand. */
   let branded: RunningApi;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     branded = await service.startApi({
       BASE_URL: 'http://api.Pixels.example',
       BRAND_NAME: 'Lumen & Söhne',
       BRAND_LOGO_URL: 'https://static.lumen.example/logo.svg',
     });
   });
-  after(() => service.stop());
 
   const get = (path: string, { baseUrl } = { baseUrl: service.baseUrl }, headers = {}) =>
     request(baseUrl, 'GET', path, { headers });

@@ -10,7 +10,7 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { accept, invite } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { readAudit } from '../harness/staffConsole.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const ACTOR: Actor = { kind: 'system', systemUser: 'test', reason: 'a stolen cookie' };
 
@@ -36,11 +36,7 @@ const switchTo = async (person: TestCustomer, email: string) =>
   person.requestWithSession('POST', `/authentication/accounts/${await findUuid(person, email)}/switch/`);
 
 describe('a session that acts on another account meanwhile', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   async function signInAgain({ email, baseUrl, key }: TestCustomer): Promise<TestCustomer> {
     const { headers } = await service.request('POST', '/authentication/dev/sign-in/', { body: { email } });

@@ -7,7 +7,7 @@ import { type TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
 import { enableAutoTopups } from '../harness/autoTopups.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { completeAllGenerations, seedImages, setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } } as const;
 const ESTIMATES = 1_000;
@@ -49,12 +49,8 @@ async function expectPrediction(customer: TestCustomer, error: string, body: obj
 }
 
 describe('estimates', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { RATE_LIMITS: 'off' } });
-  });
+  const service = useTestService({ workers: 0, env: { RATE_LIMITS: 'off' } });
   beforeEach(() => setAllModelsOnline(service));
-  after(() => service.stop());
 
   it('returns params with defaults, price, and balance before and after', async () => {
     const customer = await service.createCustomer('pro');

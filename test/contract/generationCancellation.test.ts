@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const cancel = (customer: TestCustomer, uuid: string): Promise<ApiResponse> =>
   customer.request('POST', `/api/generations/${uuid}/cancel/`);
@@ -13,14 +13,12 @@ async function readUsage(customer: TestCustomer): Promise<{ balance: number; inF
 }
 
 describe('POST /api/generations/{uuid}/cancel/', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 2, workers: 0 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
 
   it('ends a generation that was not submitted with 200, refunds it in full and frees its slot', async () => {
     const before = await readUsage(customer);

@@ -3,7 +3,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { addTopupCredits, deleteGenerationsByNumber, seedImages, varyGenerations } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const PAGE_SIZE = 20;
 const FILTERED_ITEMS_MAX = 10_000;
@@ -53,12 +53,11 @@ function combine(values: Record<string, (string | undefined)[]>): Filter[] {
 }
 
 describe('filters of the list of generations', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   let other: TestCustomer;
   let whole: Item[];
   before(async () => {
-    service = await startTestService({ workers: 0 });
     [customer, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);
     for (const owner of [customer, other]) {
       await seedImages(service, owner, 150);
@@ -68,7 +67,6 @@ describe('filters of the list of generations', () => {
     whole = await readAll(customer, LIST);
     expect(whole).to.have.length(144);
   });
-  after(() => service.stop());
 
   const filters = combine({
     status: [undefined, 'queued', 'succeeded', 'failed'],

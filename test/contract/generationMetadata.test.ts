@@ -4,7 +4,7 @@ import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const LIST = '/api/generations/';
 
@@ -17,14 +17,12 @@ const create = (customer: TestCustomer, metadata: unknown, key?: string) =>
 const toPairs = (pairs: object) => Object.entries(pairs).map(([key, value]) => ({ key, value }));
 
 describe('metadata of generations', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
   afterEach(() => completeAllGenerations(service, customer));
 
   const listUuids = async (query: string, by = customer): Promise<string[]> => {

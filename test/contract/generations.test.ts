@@ -1,16 +1,12 @@
 import { expect } from 'chai';
 import { IMAGE, VIDEO } from '../harness/apiClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectError, expectTimestamp, countOccurrences, UUID } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
 
 describe('generations', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 2, workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   describe('create', () => {
     it('returns 201 with the queued generation, which contains the charged credits', async () => {

@@ -1,16 +1,12 @@
 import { expect } from 'chai';
 import { createVisitor } from '../harness/accountForms.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const listPaths = (text: string) => [...text.matchAll(/href="(\/docs\/[a-z-]+\/)/g)].map(([, path]) => path as string);
 
 describe('the guides', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service?.stop());
+  const service = useTestService({ workers: 0 });
 
   const get = (path: string) => new HttpBrowser().request(`${service.baseUrl}${path}`);
 

@@ -8,7 +8,7 @@ import { createBrowserFor, findForm, type HttpPage } from '../harness/httpBrowse
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { addMember, findListed } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const EXPORT = '/account/export/';
 const DELETE = '/account/delete/';
@@ -24,11 +24,7 @@ const HAND_OVER = [
 ];
 
 describe('a hand-over of an account', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const readDeletion = async (id: number) =>
     (await service.sql('SELECT deletion_requested_at FROM accounts WHERE id = $1', [id]))[0].deletion_requested_at;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
 import {
   CHECKOUT,
@@ -17,12 +17,8 @@ import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 
 describe('an Idempotency-Key', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 2, workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   const findAccountId = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id as number;

@@ -3,21 +3,19 @@ import { readIncident } from '../../shared/domain/staff/incident.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const countFailed = async () => (await readIncident()).upstreams.reduce((sum, state) => sum + state.failed, 0);
 
 describe('the incident page', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let customers: TestCustomer[];
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     await setAllModelsOnline(service);
     customers = [await service.createCustomer('pro'), await service.createCustomer('pro')];
   });
-  after(() => service.stop());
 
   const readSection = async (id: string, role: 'admin' | 'support' = 'admin') => {
     const { text } = await console.visit('/admin/incident/', role);

@@ -6,7 +6,7 @@ import { postUrlEncoded } from '../harness/oauthClient.ts';
 import { sendRequestHead } from '../harness/rawRequest.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const DAY_MS = 86_400_000;
 const OPTIONS = {
@@ -48,17 +48,13 @@ const listKey = async (owner: TestCustomer, uuid: string) =>
   (await owner.requestWithSession('GET', '/api/keys/')).body.data.find((key: { uuid: string }) => key.uuid === uuid);
 
 describe('options of API keys', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0, apis: 2, env: { TRUSTED_PROXIES: '1' } });
   let owner: TestCustomer;
-  before(async () => {
-    service = await startTestService({ workers: 0, apis: 2, env: { TRUSTED_PROXIES: '1' } });
-    await setAllModelsOnline(service);
-  });
+  before(() => setAllModelsOnline(service));
   beforeEach(async () => {
     owner = await service.createCustomer('studio');
   });
   afterEach(() => service.moveClockTo(new Date()));
-  after(() => service.stop());
 
   it('a created key and its list item contain the options that are set, in canonical form', async () => {
     const body = { name: 'a', ...OPTIONS, allowed_ips: ['::ffff:192.0.2.7', '10.0.0.0/8', '192.0.2.7/32'] };

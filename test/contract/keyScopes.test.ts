@@ -7,7 +7,7 @@ import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts'
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { ALL_ROUTES, buildPath, filterRoutes, isChange, VALID_BODIES } from '../harness/routes.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const IN_A_YEAR = () => new Date(Date.now() + 365 * 86_400_000);
 
@@ -39,18 +39,16 @@ const TOOLS: readonly [tool: string, args: object, scope: RequiredAccess][] = [
 ];
 
 describe('scopes of API keys', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let owner: TestCustomer;
   const keys = new Map<string, TestCustomer>();
   before(async () => {
-    service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     owner = await service.createCustomer('studio');
     // Each kind has an account of its own, for the parallel limit.
     for (const [kind, { options }] of Object.entries(KEYS))
       keys.set(kind, (await createRestrictedKey(service, await service.createCustomer('studio'), options)).customer);
   });
-  after(() => service.stop());
 
   it('every route that takes an API key names the access that it requires, and no other route does', () => {
     expect(KEY_ROUTES.length).to.be.above(35);

@@ -4,18 +4,14 @@ import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { startProviderSignIn } from '../harness/providerSignIn.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const getPageLanguage = (html: string) => /<html lang="([^"]+)">/.exec(html)?.[1];
 
 describe('the language of pages', () => {
   const console = new StaffConsole();
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
-    await console.open(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  before(() => console.open(service));
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

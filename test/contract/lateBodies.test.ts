@@ -2,18 +2,16 @@ import { expect } from 'chai';
 import { request } from '../harness/apiClient.ts';
 import { sendRequestHead } from '../harness/rawRequest.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('a key that is revoked while bodies arrive', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   /** A process with limits; the other one has none. */
   let limited: string;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     const env = { RATE_LIMITS: 'on', TRUSTED_PROXIES: '1', RATE_PAYMENTS_PER_MINUTE: '5', RATE_PUBLIC_PER_MINUTE: '4' };
     limited = (await service.startApi(env)).baseUrl;
   });
-  after(() => service.stop());
 
   it('counts each of its requests once against the address, and none against the account', async () => {
     const customer = await service.createCustomer('studio');

@@ -2,17 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { addTopupCredits, seedImages } from '../harness/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const CSV = { accept: 'text/csv' };
 const LOCK = 'BEGIN; LOCK TABLE ledger_entries IN ACCESS EXCLUSIVE MODE';
 
 describe('a download of a ledger', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '30000' } });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '30000' } });
 
   it('is one at a time for each account, and stops at the next batch once the client has left', async () => {
     const customer = await service.createCustomer('pro');

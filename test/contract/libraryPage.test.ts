@@ -2,17 +2,13 @@ import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { findForm } from '../harness/httpBrowser.ts';
 import { completeAllGenerations, seedImages, setAllModelsOnline, varyGenerations } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const countCards = (text: string) => text.split('class="button slight danger"').length - 1;
 
 describe('the library page', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

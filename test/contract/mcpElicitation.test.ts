@@ -4,7 +4,7 @@ import { buildToolCall, CLIENT_NAMES, connectMcpClient, INITIALIZE, postMcp } fr
 import { registerClient } from '../harness/oauthClient.ts';
 import { addTopupCredits, seedImages, setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 import { setApplicationLimit, setKeyLimit } from '../harness/spendingLimits.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const CALL = { name: 'generate_image', arguments: { prompt: 'a lighthouse', resolution: '1K' } };
 const URL_ELICITATION = { elicitation: { url: {} } };
@@ -17,12 +17,8 @@ const catchError = (promise: Promise<unknown>): Promise<any> =>
   );
 
 describe('MCP: URL elicitation', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   async function createPoorCustomer(): Promise<TestCustomer> {
     const customer = await service.createCustomer('lite');

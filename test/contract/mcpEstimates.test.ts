@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { buildToolCall, describeWithClients, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const IMAGE_CALL = { prompt: 'a lighthouse', resolution: '1K' };
 const VIDEO_CALL = { prompt: 'waves', duration: 10, resolution: '720p' };
@@ -15,15 +15,11 @@ async function call(customer: TestCustomer, args: object): Promise<{ headers: He
 }
 
 describe('MCP: dry_run', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({
-      workers: 0,
-      env: { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '3', RATE_REQUESTS_PER_MINUTE: '60' },
-    });
-    await setAllModelsOnline(service);
+  const service = useTestService({
+    workers: 0,
+    env: { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '3', RATE_REQUESTS_PER_MINUTE: '60' },
   });
-  after(() => service.stop());
+  before(() => setAllModelsOnline(service));
 
   describeWithClients({ getService: () => service, plan: 'pro' }, (connected) => {
     const { use } = connected;

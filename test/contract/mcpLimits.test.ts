@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const RATE_PER_MINUTE = 200;
 
@@ -11,19 +11,15 @@ const RATE_PER_MINUTE = 200;
 const buildUris = (count: number) => Array.from({ length: count }, () => `generation://${randomUUID()}`);
 
 describe('MCP limits', () => {
-  let service: TestService;
-  let customer: TestCustomer;
-  before(async () => {
-    service = await startTestService({
-      workers: 0,
-      env: { RATE_LIMITS: 'on', RATE_REQUESTS_PER_MINUTE: String(RATE_PER_MINUTE) },
-    });
-    await setAllModelsOnline(service);
+  const service = useTestService({
+    workers: 0,
+    env: { RATE_LIMITS: 'on', RATE_REQUESTS_PER_MINUTE: String(RATE_PER_MINUTE) },
   });
+  let customer: TestCustomer;
+  before(() => setAllModelsOnline(service));
   beforeEach(async () => {
     customer = await service.createCustomer('pro');
   });
-  after(() => service.stop());
 
   /** Opens a subscription stream, and closes it once its headers have arrived. */
   async function listen(resourceSubscriptions: string[]): Promise<number> {

@@ -9,21 +9,19 @@ import {
   STATELESS_META,
 } from '../harness/mcpClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
 const LIST = { jsonrpc: '2.0', id: 6, method: 'tools/list' };
 
 describe('MCP messages', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   let session: Record<string, string>;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     customer = await service.createCustomer('pro');
     session = await openMcpSession(customer);
   });
-  after(() => service.stop());
 
   const send = (message: unknown, options: RequestOptions = {}) =>
     postMcp(customer, message, { ...options, headers: { ...session, ...options.headers } });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { buildToolCall, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
 import { deleteGenerationsByNumber, seedImages } from '../harness/seeds.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const ITEMS = 17;
 const DAYS = 30;
@@ -22,13 +22,11 @@ function listKeywords(schema: any): string[] {
 }
 
 describe('the size of MCP results', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
 
   async function call(tool: string): Promise<any> {
     const headers = await openMcpSession(customer);

@@ -3,24 +3,22 @@ import { Redis } from 'ioredis';
 import type { TestCustomer, RequestOptions } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { ACCEPT_JSON_OR_SSE, INITIALIZE, McpEventStream, openMcpSession, postMcp } from '../harness/mcpClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
 const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
 
 describe('MCP transport', () => {
-  let service: TestService;
+  const service = useTestService({
+    workers: 0,
+    env: { MCP_ALLOWED_ORIGINS: 'https://studio.example, https://two.example' },
+  });
   let customer: TestCustomer;
   let session: Record<string, string>;
   before(async () => {
-    service = await startTestService({
-      workers: 0,
-      env: { MCP_ALLOWED_ORIGINS: 'https://studio.example, https://two.example' },
-    });
     customer = await service.createCustomer('pro');
     session = await openMcpSession(customer);
   });
-  after(() => service.stop());
 
   const send = (message: unknown, options: RequestOptions = {}) =>
     postMcp(customer, message, { ...options, headers: { ...session, ...options.headers } });

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ApiResponse } from '../harness/apiClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
@@ -10,9 +10,8 @@ const CONTENT = 'abcdefghijklmnopqrstuvwxyz';
 const FILE = '/media/ab/0123456789/video.mp4';
 
 describe('media', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   before(async () => {
-    service = await startTestService({ workers: 0 });
     const folder = join(service.env['MEDIA_DIR'] ?? '', 'ab/0123456789');
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'video.mp4'), CONTENT);
@@ -26,7 +25,6 @@ describe('media', () => {
     await mkdir(join(service.env['MEDIA_DIR'] ?? '', '.incoming/aa'), { recursive: true });
     await writeFile(join(service.env['MEDIA_DIR'] ?? '', '.incoming/aa/half.mp4'), 'half');
   });
-  after(() => service.stop());
 
   // `fetch` would turn conditional requests into unconditional ones.
   const get = (headers: Record<string, string> = {}, path = FILE) =>

@@ -3,14 +3,10 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm, type HttpPage } from '../harness/httpBrowser.ts';
 import { accept, addMember, findListed, handOver, invite, withKey } from '../harness/members.ts';
 import { createPkce, registerClient } from '../harness/oauthClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('the pages about members', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const open = (person: TestCustomer, path: string): Promise<HttpPage> =>
     createBrowserFor(person).request(service.baseUrl + path);

@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 describe('searches by metadata', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '30000' } });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '30000' } });
 
   it('of one account run one at a time, so that slow ones leave the connections to others', async () => {
     const [customer, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);

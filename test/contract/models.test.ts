@@ -1,14 +1,10 @@
 import { expect } from 'chai';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { UUID } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 
 describe('models', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const statuses = async () => {
     const { body } = await service.request('GET', '/api/models/');

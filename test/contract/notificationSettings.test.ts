@@ -3,21 +3,17 @@ import { EMAIL_KINDS, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const SETTINGS = '/api/notifications/settings/';
 const PAGE = '/account/notifications/';
 
 describe('notification settings', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
   beforeEach(async () => {
     customer = await service.createCustomer('pro');
   });
-  after(() => service.stop());
 
   const read = async () => (await customer.request('GET', SETTINGS)).body;
   const patch = (body: unknown) => customer.request('PATCH', SETTINGS, { body });

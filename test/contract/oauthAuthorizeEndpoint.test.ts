@@ -10,20 +10,18 @@ import {
   REDIRECT_URI,
   registerClient,
 } from '../harness/oauthClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
 describe('the authorization endpoint', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let client: OAuthTestClient;
   let customer: TestCustomer;
   const { challenge } = createPkce();
   before(async () => {
-    service = await startTestService({ workers: 0 });
     client = await registerClient(service.baseUrl, { client_name: 'Claude <b>Desktop</b>' });
     customer = await service.createCustomer(null);
   });
-  after(() => service.stop());
 
   const visit = (path: string, cookie = customer.cookie) =>
     request(service.baseUrl, 'GET', path, { headers: cookie === '' ? {} : { cookie } });

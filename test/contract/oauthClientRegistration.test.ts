@@ -2,14 +2,10 @@ import { expect } from 'chai';
 import { type ApiResponse, request } from '../harness/apiClient.ts';
 import { countOccurrences } from '../harness/errorEnvelope.ts';
 import { postUrlEncoded, REDIRECT_URI } from '../harness/oauthClient.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('OAuth client registration', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const register = (body: unknown) => request(service.baseUrl, 'POST', '/register', { body });
   const clientCount = async () => Number((await service.sql('SELECT count(*) FROM oauth_clients'))[0].count);

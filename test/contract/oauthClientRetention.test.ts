@@ -7,16 +7,14 @@ import {
   postUrlEncoded,
   registerClient,
 } from '../harness/oauthClient.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 describe('retention of OAuth clients', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     customer = await service.createCustomer(null);
   });
-  after(() => service.stop());
 
   const known = async (client?: OAuthTestClient) =>
     (await service.sql('SELECT 1 FROM oauth_clients WHERE client_id = $1', [client?.clientId])).length === 1;

@@ -10,19 +10,17 @@ import {
   registerClient,
   submitConsent,
 } from '../harness/oauthClient.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('the OAuth consent page', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let client: OAuthTestClient;
   let customer: TestCustomer;
   const { challenge, verifier } = createPkce();
   before(async () => {
-    service = await startTestService({ workers: 0 });
     client = await registerClient(service.baseUrl, { client_name: 'Claude <b>Desktop</b>' });
     customer = await service.createCustomer(null);
   });
-  after(() => service.stop());
 
   const visit = (path: string) => request(service.baseUrl, 'GET', path, { headers: { cookie: customer.cookie } });
   const grants = async () => Number((await service.sql('SELECT count(*) FROM oauth_grants'))[0].count);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { request } from '../harness/apiClient.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** OAuth endpoints that pages of other origins may call. */
 const OPEN = [
@@ -16,11 +16,7 @@ const OPEN = [
 ];
 
 describe('OAuth discovery', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   it('the protected-resource metadata names the /mcp URL and this server', async () => {
     for (const path of OPEN.slice(0, 2)) {

@@ -3,20 +3,18 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences } from '../harness/errorEnvelope.ts';
 import { decodeClaims, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { expectOAuthError } from '../harness/oauthErrors.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const DAY_SECONDS = 86_400;
 
 describe('OAuth refresh tokens', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 2, workers: 0 });
   let client: OAuthTestClient;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
     client = await registerClient(service.baseUrl, { redirect_uris: ['https://client.example/callback'] });
     customer = await service.createCustomer(null);
   });
-  after(() => service.stop());
 
   const isAlive = async (refreshToken: string) => (await client.refresh(refreshToken)).status === 200;
   /** Moves the first use of a refresh token into the past. */

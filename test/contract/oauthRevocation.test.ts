@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createPkce, OAuthTestClient, postUrlEncoded, REDIRECT_URI, registerClient } from '../harness/oauthClient.ts';
 import { expectOAuthError } from '../harness/oauthErrors.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Reads the applications from their page, each with the path that disconnects it. */
 const listApplications = async (someone: TestCustomer): Promise<{ page: string; path: string; token: string }[]> => {
@@ -16,15 +16,13 @@ const listApplications = async (someone: TestCustomer): Promise<{ page: string; 
 };
 
 describe('OAuth revocation', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let client: OAuthTestClient;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     client = await registerClient(service.baseUrl);
     customer = await service.createCustomer(null);
   });
-  after(() => service.stop());
 
   const revoke = (fields: Record<string, string>) => postUrlEncoded(service.baseUrl, '/revoke', fields);
   const isAlive = async (refreshToken: string) => (await client.refresh(refreshToken)).status === 200;

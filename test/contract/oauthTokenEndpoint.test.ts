@@ -8,21 +8,19 @@ import {
   postUrlEncoded,
   registerClient,
 } from '../harness/oauthClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectOAuthError } from '../harness/oauthErrors.ts';
 import { countOccurrences } from '../harness/errorEnvelope.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
 describe('the token endpoint', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 2, workers: 0 });
   let client: OAuthTestClient;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
     client = await registerClient(service.baseUrl);
     customer = await service.createCustomer(null);
   });
-  after(() => service.stop());
 
   /** Obtains a code with its verifier. */
   async function newCode(changes: Record<string, string | undefined> = {}) {

@@ -3,7 +3,7 @@ import { WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE } from '../../shared/spec/events
 import { lintDocument } from '../harness/openapiLint.ts';
 import { OpenApiValidator, getOpenApiValidator } from '../harness/openapiValidation.ts';
 import { ROUTES } from '../harness/routes.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 
 type Json = Record<string, any>;
@@ -33,13 +33,11 @@ function listOperations(document: Json): [string, Json][] {
 }
 
 describe('the OpenAPI document', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let document: Json;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     document = (await service.request('GET', '/api/openapi.json')).body;
   });
-  after(() => service.stop());
 
   it('is OpenAPI 3.1 and has the version of /api/health/ and the address of the service', async () => {
     const { body, headers } = await service.request('GET', '/api/openapi.json');

@@ -2,14 +2,10 @@ import { expect } from 'chai';
 import { createVisitor, getPageWithForm } from '../harness/accountForms.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { filterRoutes, isChange, ROUTES } from '../harness/routes.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('forms of pages', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DELETION_BLOCK as BLOCK } from '../../shared/domain/generations/delete.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { deleteGenerationsByNumber, seedImages, addTopupCredits } from '../harness/seeds.ts';
 
 const PAGE_SIZE = 20;
@@ -27,11 +27,7 @@ const list = async (customer: TestCustomer, page: number) =>
 const allPages = (left: number[]) => range(1, Math.ceil(left.length / PAGE_SIZE) + 1);
 
 describe('lists', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   /** Compares pages of the list with those of a naive list of the remaining numbers, oldest first. */
   async function expectPages(customer: TestCustomer, left: number[], pages: number[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectError, expectTimestamp, countOccurrences } from '../harness/errorEnvelope.ts';
 import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
@@ -10,12 +10,8 @@ const checkout = (customer: TestCustomer, body: object) => customer.request('POS
 const getBillingStatus = async (customer: TestCustomer) => (await customer.request('GET', '/api/billing/status/')).body;
 
 describe('billing', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 2, workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   describe('plans', () => {
     it('is public: a plain array with the table of the specification', async () => {

@@ -4,7 +4,7 @@ import { FaultProxy } from '../fakes/faultProxy.ts';
 import { type ApiResponse, type TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { registerClient } from '../harness/oauthClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
 import { sendRequestHead } from '../harness/rawRequest.ts';
@@ -32,16 +32,14 @@ function expectRateLimited(response: ApiResponse, name: string, quota: number): 
 }
 
 describe('rate limits', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   /** Two processes with shared counters behind a proxy that forwards the client's address. */
   let limited: string[];
   before(async () => {
-    service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     const env = { RATE_LIMITS: 'on', TRUSTED_PROXIES: '1', ...LIMITS };
     limited = (await Promise.all([service.startApi(env), service.startApi(env)])).map(({ baseUrl }) => baseUrl);
   });
-  after(() => service.stop());
 
   let addresses = 0;
   /** Returns an address without counted requests. */

@@ -1,16 +1,14 @@
 import { expect } from 'chai';
 import { createVisitor } from '../harness/accountForms.ts';
 import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('a form that is not accepted', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let visitor: HttpBrowser;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     ({ visitor } = await createVisitor(service, 'pro'));
   });
-  after(() => service.stop());
 
   /** Sends a form of a page with these fields. @returns the page that follows. */
   async function send(page: string, action: string, entered: Record<string, string>): Promise<string> {

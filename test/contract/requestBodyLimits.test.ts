@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 
 const SIZE = 2 * 1024 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
@@ -11,14 +11,12 @@ const JSON_TYPE = 'application/json';
 const signature = () => ({ 'stripe-signature': `t=${Math.floor(Date.now() / 1_000)},v1=${'0'.repeat(64)}` });
 
 describe('a request body over the limit', () => {
-  let billing: BillingService;
+  const billing = useBillingService({ workers: 0 });
   let headers: Record<string, string>;
   before(async () => {
-    billing = await startBillingService({ workers: 0 });
     const customer = await billing.createCustomer(null);
     headers = { authorization: `Bearer ${customer.key}`, accept: 'application/json, text/event-stream' };
   });
-  after(() => billing.stop());
 
   const routes: [string, string][] = [
     ['/token', FORM],

@@ -21,7 +21,7 @@ import { getAccountId } from '../harness/outbox.ts';
 import { buildPath, filterRoutes, isChange, VALID_BODIES } from '../harness/routes.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { setApplicationLimit } from '../harness/spendingLimits.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const SCOPES: Record<string, readonly string[]> = {
   'a token for svc:read': ['svc:read'],
@@ -33,19 +33,17 @@ const SCOPES: Record<string, readonly string[]> = {
 const remaining = ({ headers }: ApiResponse) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 
 describe('access tokens on the REST interface', () => {
-  let service: TestService;
+  const service = useTestService({
+    workers: 0,
+    env: { RATE_LIMITS: 'on', RATE_OAUTH_PER_MINUTE: '1000', RATE_PUBLIC_PER_MINUTE: '1000' },
+  });
   let client: OAuthTestClient;
   let owner: TestCustomer;
   before(async () => {
-    service = await startTestService({
-      workers: 0,
-      env: { RATE_LIMITS: 'on', RATE_OAUTH_PER_MINUTE: '1000', RATE_PUBLIC_PER_MINUTE: '1000' },
-    });
     await setAllModelsOnline(service);
     client = await registerClient(service.baseUrl, { client_name: 'Desk program' });
     owner = await service.createCustomer('studio');
   });
-  after(() => service.stop());
 
   const api = () => `${service.baseUrl}/api/`;
   const metadata = () => `resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource/api"`;

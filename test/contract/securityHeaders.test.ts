@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type ApiResponse, type TestCustomer, request } from '../harness/apiClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { sendRawBytes } from '../harness/rawRequest.ts';
 
@@ -8,12 +8,11 @@ import { sendRawBytes } from '../harness/rawRequest.ts';
 const OUTPUT_INDEX = 5;
 
 describe('every response', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   /** One response of each kind: success, not found, rejected, invalid, without a body. */
   let responses: ApiResponse[];
   before(async () => {
-    service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
     const generation = await customer.createImage('a prompt that is secret');
@@ -29,7 +28,6 @@ describe('every response', () => {
       await service.request('OPTIONS', '/api/keys/'),
     ];
   });
-  after(() => service.stop());
 
   it('has the security headers', () => {
     for (const { headers } of responses) {

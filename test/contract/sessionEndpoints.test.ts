@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type ApiResponse, type TestCustomer, createCustomer, request } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { expectError, UUID } from '../harness/errorEnvelope.ts';
 
 /** Parses the attributes of a `Set-Cookie` header, with names in lower case. */
@@ -19,11 +19,7 @@ const updateOnboarding = (customer: TestCustomer, body: unknown) =>
   customer.requestWithSession('POST', '/authentication/onboarding/advance/', { body });
 
 describe('session endpoints', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const signIn = (email: unknown) => service.request('POST', '/authentication/dev/sign-in/', { body: { email } });
 

@@ -5,14 +5,10 @@ import { request } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { postUrlEncoded } from '../harness/oauthClient.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('e-mail addresses at sign-in', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const accountCount = async () => Number((await service.sql('SELECT count(*) FROM accounts'))[0].count);
 

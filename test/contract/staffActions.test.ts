@@ -4,17 +4,16 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm } from '../harness/httpBrowser.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const formatCredits = (credits: number) => credits.toLocaleString('en-GB');
 
 describe('staff actions', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let customer: TestCustomer;
   let account: string;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     await setAllModelsOnline(service);
   });
@@ -22,7 +21,6 @@ describe('staff actions', () => {
     customer = await service.createCustomer('pro');
     account = `/admin/accounts/${await findAccountUuid(service, customer)}/`;
   });
-  after(() => service.stop());
 
   const countAudit = async () => (await readAudit(service, customer)).length;
   const makeGeneration = async (owner = customer) => {

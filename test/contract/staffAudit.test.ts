@@ -6,7 +6,7 @@ import { addMember, findListed, handOver } from '../harness/members.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /**
  * Fills the console with what a staff action needs. @returns the path of the action, what is typed into its form, and
@@ -27,10 +27,9 @@ const listActions = (html: string) =>
 
 describe('the audit log', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     await setAllModelsOnline(service);
   });
@@ -38,7 +37,6 @@ describe('the audit log', () => {
     customer = await service.createCustomer('pro');
   });
   afterEach(() => service.moveClockTo(new Date()));
-  after(() => service.stop());
 
   const onAccount =
     (action: string, typed = {}): Fixture =>

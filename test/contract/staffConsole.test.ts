@@ -8,7 +8,7 @@ import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts'
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 import { addMember } from '../harness/members.ts';
 import { changeOwner } from '../harness/people.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const SECTIONS = ['Summary', 'Credits', 'Plan', 'Ledger', 'Generations', 'Payments', 'Access', 'Affiliate', 'Profile'];
 /** Parts of sections. Those that have no rows are one line. */
@@ -20,17 +20,15 @@ const countRows = (html: string) => (html.match(/<tr>/g)?.length ?? 0) - 1;
 
 describe('the staff console', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let customer: TestCustomer;
   let uuid: string;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
     uuid = await findAccountUuid(service, customer);
   });
-  after(() => service.stop());
 
   const search = (query: string) => console.visit(`/admin/accounts/?q=${encodeURIComponent(query)}`, 'support');
   const expectFound = async (query: string) => {

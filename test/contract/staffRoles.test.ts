@@ -5,7 +5,7 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { addMember } from '../harness/members.ts';
 import { ALL_ROUTES } from '../harness/routes.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const STAFF_ROUTES = ALL_ROUTES.filter(({ path }) => /^\/(?:api\/)?admin\//.test(path));
 const STAFF_PAGES = STAFF_ROUTES.filter(({ served }) => served.surface !== 'rest');
@@ -14,16 +14,14 @@ describe('staff roles', () => {
   const console = new StaffConsole();
   /** CSRF tokens of the sessions. */
   const tokens = new Map<StaffRole, string>();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     for (const role of STAFF_ROLES) {
       const { text } = await console.visit('/admin/', role);
       tokens.set(role, /name="csrf_token" value="([^"]+)"/.exec(text)?.[1] ?? '');
     }
   });
-  after(() => service.stop());
 
   it('every staff route has a permission', () => {
     expect(STAFF_ROUTES.length).to.be.above(25);

@@ -3,7 +3,7 @@ import { ALL_TASK_KINDS } from '../../shared/domain/privacy/taskKinds.ts';
 import { STAFF_ROLES, hasPermission } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const TOKEN = '0b6f7a52-1c3d-4e5f-8a9b-0c1d2e3f4a5b';
 
@@ -22,15 +22,13 @@ const readRow = (text: string, kind: string) =>
 
 describe('the tasks page of staff', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     customer = await service.createCustomer('pro');
   });
   beforeEach(() => service.sql('DELETE FROM tasks'));
-  after(() => service.stop());
 
   /** Adds a task that has failed, unless `columns` say otherwise. @returns the path of its page. */
   async function addTask(kind: string, key: string, columns: Record<string, string> = {}): Promise<string> {

@@ -3,7 +3,7 @@ import { LIST_TIMELINE, TIMELINE_KINDS } from '../../shared/domain/staff/timelin
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Lists the kinds of the entries on a page. */
 const readKinds = (html: string) =>
@@ -11,12 +11,11 @@ const readKinds = (html: string) =>
 
 describe('the timeline of an account', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let customer: TestCustomer;
   let account: string;
   let failed: string;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
@@ -31,7 +30,6 @@ describe('the timeline of an account', () => {
     await console.act(`${account}suspend/`);
     await console.act(`${account}reinstate/`);
   });
-  after(() => service.stop());
 
   const visit = async (query: string, role: 'admin' | 'support' = 'admin') =>
     (await console.visit(`${account}timeline/${query}`, role)).text;

@@ -5,7 +5,7 @@ import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 import { addMember, findListed } from '../harness/members.ts';
 import { createPkce, getRedirectLocation, registerClient, submitConsent } from '../harness/oauthClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 type Fields = Record<string, string>;
 
@@ -22,16 +22,12 @@ const findKey = async (owner: TestCustomer, uuid: string) =>
   (await owner.requestWithSession('GET', '/api/keys/')).body.data.find((key: any) => key.uuid === uuid);
 
 describe('a form that was opened before another change', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   let visitor: HttpBrowser;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
   beforeEach(async () => {
     ({ customer, visitor } = await createVisitor(service, 'studio'));
   });
-  after(() => service.stop());
 
   const at = (path: string) => `${service.baseUrl}${path}`;
   /** Opens a page. @returns a function that sends the form that it has now. */

@@ -3,21 +3,20 @@ import { createVisitor } from '../harness/accountForms.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import type { HttpBrowser } from '../harness/httpBrowser.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { addTestKey, startTestModeService, type TestModeService } from '../harness/testMode.ts';
+import { addTestKey, useTestModeService } from '../harness/testMode.ts';
 import type { TestService } from '../harness/testService.ts';
 
 const LIBRARY = '/account/library/';
 const USAGE = '/account/usage/';
 
 describe('test data on the pages of its owner', () => {
-  let testMode: TestModeService;
+  const testMode = useTestModeService({ workers: 0 });
   let service: TestService;
   let customer: TestCustomer;
   let visitor: HttpBrowser;
   let live: string;
   let test: string;
   before(async () => {
-    testMode = await startTestModeService({ workers: 0 });
     ({ service } = testMode);
     await setAllModelsOnline(service);
     ({ customer, visitor } = await createVisitor(service, 'pro'));
@@ -25,7 +24,6 @@ describe('test data on the pages of its owner', () => {
     const { tester } = await addTestKey(customer);
     test = (await tester.createImage('a test lighthouse')).uuid;
   });
-  after(() => testMode.stop());
 
   const visit = async (path: string, browser = visitor) => {
     const { status, text } = await browser.request(`${service.baseUrl}${path}`);

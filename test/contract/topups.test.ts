@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 
 const TOPUP = '/api/billing/topup/';
@@ -23,11 +23,7 @@ const switchPlan = (customer: TestCustomer, plan: string) =>
   customer.request('POST', '/api/billing/checkout/', { body: { plan } });
 
 describe('top-ups', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const countTopups = async () => (await service.sql('SELECT count(*)::int AS count FROM topups'))[0].count as number;
 

@@ -3,19 +3,14 @@ import { expect } from 'chai';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import type { TestService } from '../harness/testService.ts';
-import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, startWebhookService } from '../harness/webhookFixture.ts';
+import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, useWebhookService } from '../harness/webhookFixture.ts';
 import { dispatchEvents } from '../harness/tasks.ts';
 
 const RECEIVER = 'https://receiver.example/webhooks?source=genmeter';
 
 describe('webhook deliveries, secrets and single addresses', () => {
-  let service: TestService;
+  const service = useWebhookService();
   let customer: TestCustomer;
-  before(async () => {
-    service = await startWebhookService();
-  });
-  after(() => service.stop());
   beforeEach(async () => {
     customer = await service.createCustomer(null);
   });

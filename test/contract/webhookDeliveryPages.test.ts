@@ -2,19 +2,15 @@ import { expect } from 'chai';
 import { createVisitor } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { getTitle, SECRET, WebhookPages, WEBHOOKS_PAGE } from '../harness/webhookPages.ts';
 
 const readDefault = async (customer: TestCustomer) =>
   (await customer.requestWithSession('GET', '/api/webhooks/default/secret/')).body;
 
 describe('pages with webhook deliveries', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   const pages = new WebhookPages(() => service);
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
 
   const fail = (delivery: string, status: number | null, error: string | null) =>
     service.sql(

@@ -2,18 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError, expectTimestamp, UUID } from '../harness/errorEnvelope.ts';
-import type { TestService } from '../harness/testService.ts';
-import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, startWebhookService } from '../harness/webhookFixture.ts';
+import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, useWebhookService } from '../harness/webhookFixture.ts';
 
 const NOT_FOUND = '/api/webhooks/00000000-0000-4000-8000-000000000000/';
 
 describe('webhook endpoints', () => {
-  let service: TestService;
+  const service = useWebhookService();
   let customer: TestCustomer;
-  before(async () => {
-    service = await startWebhookService();
-  });
-  after(() => service.stop());
   beforeEach(async () => {
     customer = await service.createCustomer(null);
   });

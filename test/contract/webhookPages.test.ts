@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { WEBHOOK_EVENT_TYPES } from '../../shared/spec/events.ts';
 import { createVisitor } from '../harness/accountForms.ts';
 import { findForm } from '../harness/httpBrowser.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import {
   ALL_EVENTS,
   getTitle,
@@ -16,12 +16,8 @@ import {
 const PUBLIC_KEY = /whpk_[A-Za-z0-9+/]{43}=/;
 
 describe('webhook pages', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   const pages = new WebhookPages(() => service);
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
 
   describe('the list of endpoints', () => {
     it('says what an endpoint is for while there is none, and is in the navigation', async () => {

@@ -9,8 +9,7 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { addMember, withKey } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { dispatchEvents } from '../harness/tasks.ts';
-import type { TestService } from '../harness/testService.ts';
-import { ENDPOINT_URL, requestEndpoint, startWebhookService } from '../harness/webhookFixture.ts';
+import { ENDPOINT_URL, requestEndpoint, useWebhookService } from '../harness/webhookFixture.ts';
 
 const HIDDEN = ['topup.succeeded', 'topup.failed', 'affiliate.commission', 'affiliate.payout'] as const;
 const READABLE = WEBHOOK_EVENT_TYPES.filter((type) => !(HIDDEN as readonly string[]).includes(type));
@@ -19,13 +18,9 @@ const change = (by: TestCustomer, uuid: string, body: object) =>
   by.request('PATCH', `/api/webhooks/${uuid}/`, { body });
 
 describe('events that the role of a member may not read', () => {
-  let service: TestService;
+  const service = useWebhookService();
   let owner: TestCustomer;
   let developer: TestCustomer;
-  before(async () => {
-    service = await startWebhookService();
-  });
-  after(() => service.stop());
   beforeEach(async () => {
     owner = await service.createCustomer(null);
     developer = await withKey(await addMember(owner, 'developer'));

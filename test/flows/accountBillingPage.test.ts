@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { getPageWithForm, sendAccountForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 
 const readSettings = async (customer: TestCustomer) =>
@@ -14,12 +14,8 @@ function findPaymentPage(text: string): string {
 }
 
 describe('the billing page', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ workers: 1 });
-  });
+  const billing = useBillingService({ workers: 1 });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const at = (path: string) => `${billing.service.baseUrl}${path}`;
   const send = (visitor: HttpBrowser, action: string, fields: Record<string, string>) =>

@@ -6,7 +6,7 @@ import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
@@ -15,12 +15,8 @@ import { buildOwnerCaller } from '../harness/people.ts';
 import { makeTasksDue, readTasks, runAccountDeletions, runDueTasks } from '../harness/tasks.ts';
 
 describe('the deletion of an account with payments', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const getRow = async ({ email }: TestCustomer) =>
     (await billing.service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];

@@ -5,17 +5,13 @@ import { Redis } from 'ioredis';
 import { runAdminInProcess } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { decodeClaims, registerClient } from '../harness/oauthClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const image = async (customer: TestCustomer, prompt: string) =>
   customer.waitForEnd((await customer.createImage(prompt)).uuid);
 
 describe('the data of an account', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ spawn: 'all' });
-  });
-  after(() => service.stop());
+  const service = useTestService({ spawn: 'all' });
 
   const admin = (...args: string[]) => runAdminInProcess(args, service.env);
   const getRow = async ({ email }: TestCustomer) =>

@@ -2,18 +2,16 @@ import { expect } from 'chai';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { IMAGE } from '../harness/apiClient.ts';
 import { addTopupCredits, seedImages, setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const link = (uuid: string, name: string) => new RegExp(`href="/account/library/${uuid}/"[^>]*>${name}</a>`);
 
 describe('usage, ledger and library pages', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 1 });
   before(async () => {
-    service = await startTestService({ workers: 1 });
     service.upstream.outcome = 'succeed';
     await setAllModelsOnline(service);
   });
-  after(() => service.stop());
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

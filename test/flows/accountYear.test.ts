@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
@@ -8,13 +8,11 @@ import { eventually } from '../harness/testService.ts';
 const at = (day: string) => new Date(`${day}T12:00:00Z`);
 
 describe('a year of an account', () => {
-  let billing: BillingService;
+  const billing = useBillingService({ startAt: new Date('2027-01-31T11:50:00Z') });
   let customer: TestCustomer;
   before(async () => {
-    billing = await startBillingService({ startAt: new Date('2027-01-31T11:50:00Z') });
     customer = await billing.createCustomer(null);
   });
-  after(() => billing.stop());
 
   const call = async (method: string, path: string, body?: object) =>
     billing.onFirstApi(customer).request(method, path, body === undefined ? {} : { body });

@@ -8,19 +8,17 @@ import { expectError } from '../harness/errorEnvelope.ts';
 import { handOver } from '../harness/members.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit } from '../harness/staffConsole.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const IDLE_MS = 5 * 60_000;
 
 describe('npm run admin', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0, spawn: 'all' });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0, spawn: 'all' });
     customer = await service.createCustomer('pro');
   });
   beforeEach(() => setAllModelsOnline(service));
-  after(() => service.stop());
 
   const admin = (...args: string[]) => runAdminInProcess(args, service.env);
   const toGrant = (request: string, ...more: string[]) =>

@@ -7,7 +7,7 @@ import {
   signUpCustomer,
 } from '../harness/affiliates.ts';
 import { type TestCustomer, request } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { runJob } from '../harness/jobs.ts';
 import { runDueTasks } from '../harness/tasks.ts';
@@ -17,11 +17,7 @@ const enroll = (customer: TestCustomer) => customer.request('POST', '/api/affili
 const getStats = async (affiliate: TestCustomer) => (await getAffiliateStatus(affiliate)).stats;
 
 describe('the affiliate program', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, workers: 1 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 2, workers: 1 });
 
   const clicks = async (code: string): Promise<number> => {
     const [row] = await service.sql(

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { getAffiliateStatus, enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { getId } from '../fakes/stripe/store.ts';
@@ -13,17 +13,15 @@ const YEAR = 34_800;
 const SHARE = 10_440;
 
 describe('a year of an affiliate', () => {
-  let billing: BillingService;
+  const billing = useBillingService({ startAt: new Date('2027-01-10T11:50:00Z') });
   let affiliate: TestCustomer;
   let customer: TestCustomer;
   let link: string;
   before(async () => {
-    billing = await startBillingService({ startAt: new Date('2027-01-10T11:50:00Z') });
     const { affiliate: owner, code } = await enrollAffiliate(billing.service.baseUrl);
     affiliate = owner;
     customer = await signUpReferred(billing.service.baseUrl, code);
   });
-  after(() => billing.stop());
 
   const status = () => getAffiliateStatus(billing.onFirstApi(affiliate));
   const stats = async () => (await status()).stats;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { getStaffMetrics } from '../../shared/domain/reports/staffMetrics.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { getPageWithForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
@@ -11,11 +11,7 @@ const getOnboardingStep = async (customer: TestCustomer): Promise<string> =>
 const countCompletedInMetrics = async (): Promise<number> => (await getStaffMetrics()).users.onboarding.complete;
 
 describe('account pages with a payment processor', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ workers: 1 });
-  });
-  after(() => billing.stop());
+  const billing = useBillingService({ workers: 1 });
 
   const at = (path: string) => `${billing.service.baseUrl}${path}`;
 

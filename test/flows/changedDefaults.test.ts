@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
-import { release, startTestService, type TestService } from '../harness/testService.ts';
+import { release, useTestService } from '../harness/testService.ts';
 
 const buildCatalog = (params: object) =>
   JSON.stringify({
@@ -33,18 +33,16 @@ const create = (customer: TestCustomer, key: string, params: object) => {
 };
 
 describe('a create that is repeated after a deployment has changed a default', () => {
-  let service: TestService;
+  const service = useTestService({ env: { CATALOG: BEFORE } });
   let deployedUrl: string;
   /** The same customer at the process of the first and of the second catalog. */
   let early: TestCustomer;
   let late: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { CATALOG: BEFORE } });
     await release(service.env['DATABASE_URL'] as string, AFTER);
     await service.startWorker({ CATALOG: AFTER });
     deployedUrl = (await service.startApi({ CATALOG: AFTER })).baseUrl;
   });
-  after(() => service.stop());
   beforeEach(async () => {
     early = await service.createCustomer('studio');
     late = early.on(deployedUrl);

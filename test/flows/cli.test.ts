@@ -9,19 +9,15 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { type CliResult, TestTerminal } from '../harness/cliTerminal.ts';
 import { LossyProxy } from '../harness/lossyProxy.ts';
 import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f-]{27}/;
 
 describe('the command line', () => {
-  let service: TestService;
+  const service = useTestService();
   let customer: TestCustomer;
   let folder: string;
 
-  before(async () => {
-    service = await startTestService();
-  });
-  after(() => service.stop());
   beforeEach(async () => {
     customer = await service.createCustomer();
     folder = mkdtempSync(join(tmpdir(), 'genmeter-cli-'));

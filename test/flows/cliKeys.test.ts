@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { TestTerminal } from '../harness/cliTerminal.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const FLAGS = ['--scopes', 'svc:read,svc:write', '--expires', '2099-01-01', '--limit', '500/month'];
 const PLACES = ['--models', 'imgmodel-2, vidmodel-video', '--ips', '192.0.2.0/24,127.0.0.1'];
@@ -14,13 +14,11 @@ const OPTIONS = {
 };
 
 describe('genmeter keys', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     customer = await service.createCustomer();
   });
-  after(() => service.stop());
 
   const run = (...args: string[]) =>
     new TestTerminal({ GENMETER_URL: service.baseUrl, GENMETER_KEY: customer.key }).run('keys', ...args);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { db } from '../../shared/lib/database/pool.ts';
 import { prepared, runStatement } from '../../shared/lib/database/preparedStatements.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Zones with whole, half and quarter hours, before and after UTC. */
 const TIME_ZONES = ['UTC', 'Europe/Berlin', 'America/Los_Angeles', 'America/St_Johns', 'Asia/Kathmandu'];
@@ -21,11 +21,7 @@ const GET_TIMES = prepared(
 );
 
 describe('a timestamp of the database', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  useTestService({ workers: 0 });
 
   for (const zone of TIME_ZONES) {
     it(`is read to the millisecond in a session of the time zone ${zone}`, async () => {

@@ -13,21 +13,19 @@ import {
   readEvents,
 } from '../harness/outbox.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { dispatchEvents } from '../harness/tasks.ts';
 
 describe('events that are not dispatched before a deletion', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     // Creates require a model that was probed.
     await checkModelHealth();
   });
   beforeEach(async () => {
     customer = await service.createCustomer();
   });
-  after(() => service.stop());
 
   /** Purges deleted generations as a worker does a month later. */
   const purgeMonthLater = async () => {

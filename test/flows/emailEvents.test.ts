@@ -4,7 +4,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { accept, addMember, invite } from '../harness/members.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type MailService, startMailService } from '../harness/mailService.ts';
+import { useMailService } from '../harness/mailService.ts';
 import { changeOwner } from '../harness/people.ts';
 import type { TestService } from '../harness/testService.ts';
 import { dispatchEvents, sendEmails } from '../harness/tasks.ts';
@@ -15,19 +15,17 @@ async function deliver(): Promise<void> {
 }
 
 describe('messages that follow from events', () => {
-  let mail: MailService;
+  const mail = useMailService();
   let smtp: FakeSmtpServer;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    mail = await startMailService();
     ({ smtp, service } = mail);
     await setAllModelsOnline(service);
   });
   beforeEach(async () => {
     customer = await mail.createCustomer('pro');
   });
-  after(() => mail.stop());
 
   const received = () => mail.listReceived(customer);
 

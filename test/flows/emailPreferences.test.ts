@@ -4,24 +4,22 @@ import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { queueAllKinds, queueEmail } from '../harness/emails.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
-import { type MailService, startMailService } from '../harness/mailService.ts';
+import { useMailService } from '../harness/mailService.ts';
 import { handOver } from '../harness/members.ts';
 import type { TestService } from '../harness/testService.ts';
 import { sendEmails } from '../harness/tasks.ts';
 
 describe('preferences for e-mail messages', () => {
-  let mail: MailService;
+  const mail = useMailService();
   let smtp: FakeSmtpServer;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    mail = await startMailService();
     ({ smtp, service } = mail);
   });
   beforeEach(async () => {
     customer = await mail.createCustomer(null);
   });
-  after(() => mail.stop());
 
   const received = () => mail.listReceived(customer);
   const unsubscribeUrl = () => received()[0]?.headers.get('list-unsubscribe')?.slice(1, -1) ?? '';

@@ -4,7 +4,7 @@ import { EMAIL_KINDS } from '../../shared/spec/events.ts';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { queueAllKinds, queueEmail, readEmail } from '../harness/emails.ts';
-import { type MailService, startMailService } from '../harness/mailService.ts';
+import { useMailService } from '../harness/mailService.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
 import { changeOwner } from '../harness/people.ts';
 import type { TestService } from '../harness/testService.ts';
@@ -22,18 +22,16 @@ async function countEnded(): Promise<{ sent: number; failed: number }> {
 }
 
 describe('e-mail messages', () => {
-  let mail: MailService;
+  const mail = useMailService({ SUPPORT_EMAIL: 'help@example.com' });
   let smtp: FakeSmtpServer;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    mail = await startMailService({ SUPPORT_EMAIL: 'help@example.com' });
     ({ smtp, service } = mail);
   });
   beforeEach(async () => {
     customer = await mail.createCustomer(null);
   });
-  after(() => mail.stop());
 
   const passTime = (ms: number) => service.moveClockTo(new Date(service.now.getTime() + ms));
   const received = () => mail.listReceived(customer);

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { getDefaultSecret } from '../../shared/domain/webhooks/defaultEndpoint.ts';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { TestCustomer } from '../harness/apiClient.ts';
 import { getCookie } from '../harness/affiliates.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
@@ -34,11 +34,7 @@ const PERSON = {
 };
 
 describe('the erasure of an account', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ env: { TRUSTED_PROXIES: '1' } });
-  });
-  after(() => billing.stop());
+  const billing = useBillingService({ env: { TRUSTED_PROXIES: '1' } });
 
   const headers = { 'user-agent': PERSON.userAgent, 'x-forwarded-for': PERSON.network };
 

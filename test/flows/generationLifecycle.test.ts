@@ -1,12 +1,8 @@
 import { expect } from 'chai';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 describe('one generation', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService();
-  });
-  after(() => service.stop());
+  const service = useTestService();
   beforeEach(() => {
     Object.assign(service.upstream, { outcome: 'succeed', submit: undefined, status: undefined });
   });

@@ -3,7 +3,7 @@ import { createVisitor } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { addTopupCredits, seedImages } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const LEDGER = '/api/ledger/';
 const HEADER = 'number,created_at,type,description,credits,balance_after,generation';
@@ -35,12 +35,11 @@ async function readCsv(customer: TestCustomer, query = ''): Promise<string[]> {
 }
 
 describe('filters of the ledger', () => {
-  let service: TestService;
+  const service = useTestService();
   let customer: TestCustomer;
   let whole: Entry[];
   const at = (path: string) => `${service.baseUrl}${path}`;
   before(async () => {
-    service = await startTestService();
     customer = await service.createCustomer('pro');
     await addTopupCredits(service, customer, 500);
     // Older than the entries before them, so that the order of times is not that of the numbers.
@@ -51,7 +50,6 @@ describe('filters of the ledger', () => {
     whole = await readAll(customer);
     expect(whole).to.have.length(1 + 1 + 90 + 6 + 1);
   });
-  after(() => service.stop());
 
   const times = [undefined, daysAgo(15), daysAgo(5), daysAgo(1).slice(0, 10)];
   const filters = [undefined, 'grant', 'burn', 'refund', 'rollover', 'expiry', 'topup']

@@ -1,22 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 
 describe('a read with wait', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 2, workers: 2 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 2 });
     customer = await service.createCustomer('studio');
   });
   beforeEach(() => {
     service.upstream.outcome = 'wait';
   });
-  after(() => service.stop());
 
   const read = async (uuid: string, wait: string, who = customer) => {
     const startedAt = performance.now();

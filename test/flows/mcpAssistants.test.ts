@@ -7,7 +7,7 @@ import { requireTestEnv } from '../harness/databases.ts';
 import { ExecutableDocument } from '../harness/executableDocument.ts';
 import { connectMcpClient, describeWithClients } from '../harness/mcpClient.ts';
 import { seedImages } from '../harness/seeds.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const TOOLS = ['generate_image', 'generate_video', 'get_generation', 'get_usage', 'list_library'];
 const IMAGE = { prompt: 'a lighthouse', resolution: '1K' };
@@ -25,14 +25,10 @@ function completeUuid(client: any, value: string, uri = 'generation://{uuid}'): 
 }
 
 describe('MCP for assistants', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService();
-  });
+  const service = useTestService();
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
   });
-  after(() => service.stop());
 
   describeWithClients({ getService: () => service, plan: 'studio' }, (connected) => {
     const { use } = connected;

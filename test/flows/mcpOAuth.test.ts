@@ -12,16 +12,14 @@ import {
   postMcp,
 } from '../harness/mcpClient.ts';
 import { submitConsent, getRedirectLocation, MemoryOAuthProvider, registerClient } from '../harness/oauthClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 describe('MCP with OAuth', () => {
-  let service: TestService;
+  const service = useTestService();
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService();
     customer = await createCustomer(service.baseUrl, 'pro');
   });
-  after(() => service.stop());
 
   /** Returns the customer with an access token in place of the API key. */
   const withToken = (token: string) => Object.assign(customer.on(service.baseUrl), { key: token }) as TestCustomer;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { ACCEPT_JSON_OR_SSE, buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 /** Calls a tool and expects an error result. @returns its code. */
 const callExpectingError = async (
@@ -17,14 +17,10 @@ const callExpectingError = async (
 };
 
 describe('MCP tool calls', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService();
-  });
+  const service = useTestService();
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
   });
-  after(() => service.stop());
 
   describe('errors that depend on the account', () => {
     it('returns subscription_required, parallel_limit_reached and insufficient_credits as tool errors', async () => {

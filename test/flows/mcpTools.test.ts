@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { describeWithClients } from '../harness/mcpClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const MISSING = randomUUID();
 
 describe('MCP tools', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService();
-  });
+  const service = useTestService();
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
   });
-  after(() => service.stop());
 
   describeWithClients({ getService: () => service, plan: 'studio' }, (connected) => {
     const { use } = connected;

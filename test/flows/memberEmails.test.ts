@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { runAdminHere } from '../harness/adminCommand.ts';
-import { type MailService, startMailService } from '../harness/mailService.ts';
+import { useMailService } from '../harness/mailService.ts';
 import { addMember, findListed, invite } from '../harness/members.ts';
 import { changeOwner } from '../harness/people.ts';
 import { dispatchEvents, sendEmails } from '../harness/tasks.ts';
@@ -18,13 +18,12 @@ async function deliver(): Promise<void> {
 }
 
 describe('messages to members', () => {
-  let mail: MailService;
+  const mail = useMailService();
   let smtp: FakeSmtpServer;
   let service: TestService;
   let owner: TestCustomer;
   let member: TestCustomer;
   before(async () => {
-    mail = await startMailService();
     ({ smtp, service } = mail);
   });
   beforeEach(async () => {
@@ -33,7 +32,6 @@ describe('messages to members', () => {
     await deliver();
     smtp.reset();
   });
-  after(() => mail.stop());
 
   const listSubjects = ({ email }: TestCustomer) =>
     smtp.findMessages(email).map(({ headers }) => headers.get('subject'));

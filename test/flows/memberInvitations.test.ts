@@ -4,18 +4,14 @@ import { expectError } from '../harness/errorEnvelope.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { accept, addMember, findListed, invite } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const post = (person: TestCustomer, path: string, body = {}) => person.requestWithSession('POST', path, { body });
 const listOpen = async (person: TestCustomer) =>
   (await person.requestWithSession('GET', '/api/invitations/')).body.data.map(({ email }: any) => email);
 
 describe('an invitation to an account', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   it('ends when the member who sent it is removed, so that it does not let that person back in', async () => {
     const owner = await service.createCustomer(null);

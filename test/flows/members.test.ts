@@ -9,7 +9,7 @@ import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { changeOwner } from '../harness/people.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const readMe = async (person: TestCustomer) =>
   (await person.requestWithSession('GET', '/authentication/me/')).body.user;
@@ -42,12 +42,8 @@ const changeLimit = (by: TestCustomer, uuid: string, limit: object | null) =>
   by.requestWithSession('PATCH', `/api/members/${uuid}/`, { body: { credit_limit: limit } });
 
 describe('members of an account', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: `${STAFF_EMAIL},${LATER_STAFF_EMAIL}` } });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: `${STAFF_EMAIL},${LATER_STAFF_EMAIL}` } });
+  before(() => setAllModelsOnline(service));
 
   /** Signs a person in again. @returns the person with the new session. */
   async function signInAgain({ email, baseUrl, key }: TestCustomer): Promise<TestCustomer> {

@@ -6,17 +6,13 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { captureError } from '../harness/expectRejection.ts';
 import { MemoryOAuthProvider, REDIRECT_URI, signInAndAllow } from '../harness/oauthClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** The test service uses plain http. */
 const options = { [oauth.allowInsecureRequests]: true };
 
 describe('third-party OAuth clients', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const verifies = async (token: string) =>
     (

@@ -7,7 +7,7 @@ import { Account } from '../../shared/tables/Account.ts';
 import { waitForLockWaits } from '../harness/lockedAccount.ts';
 import { accept, invite } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Both remove several people from an account at once. */
 const REMOVALS: Record<string, (accountId: number) => Promise<unknown>> = {
@@ -20,11 +20,7 @@ const REMOVALS: Record<string, (accountId: number) => Promise<unknown>> = {
 };
 
 describe('people who lose an account together', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   for (const [what, remove] of Object.entries(REMOVALS))
     it(`are locked by ${what} in the order of their ids, so that two of them cannot deadlock`, async () => {

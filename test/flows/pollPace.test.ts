@@ -10,7 +10,7 @@ import {
 import { prepared, runStatement } from '../../shared/lib/database/preparedStatements.ts';
 import { createSeededRandom } from '../fakes/seededRandom.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Delays after a poll at each tenth of a second, as the statement that acquires polls computes them. */
 const LIST_DELAYS = prepared(
@@ -78,11 +78,7 @@ async function simulate(median: number, spread: number, isPaced: boolean) {
 }
 
 describe('polls that follow the length of recent runs', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   for (const [median, spread] of [
     [12, 0.1],

@@ -6,7 +6,7 @@ import { runAdmin } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
 import { changeOwner } from '../harness/people.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectTimestamp } from '../harness/errorEnvelope.ts';
 
 const PATH = '/api/admin/metrics/';
@@ -45,16 +45,14 @@ const RAW = `
 
 describe('staff metrics', () => {
   const email = `${randomUUID()}@example.com`;
-  let service: TestService;
+  const service = useTestService({ workers: 2, env: { STAFF_EMAILS: `boss@example.com, ${email.toUpperCase()}` } });
   let staff: TestCustomer;
 
   before(async () => {
-    service = await startTestService({ workers: 2, env: { STAFF_EMAILS: `boss@example.com, ${email.toUpperCase()}` } });
     staff = await service.createCustomer(null);
     await changeOwner(service, staff.email, 'email', email);
     await service.createCustomer('pro');
   });
-  after(() => service?.stop());
 
   const metrics = async () => {
     const { status, body } = await staff.request('GET', PATH);

@@ -5,7 +5,7 @@ import { launchBrowser } from '../harness/realBrowser.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { changeOwner } from '../harness/people.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 
 const BOARD = '/admin/queues';
@@ -19,18 +19,16 @@ const today = () => new Date().toLocaleDateString('en-GB', { day: 'numeric', mon
 
 describe('staff pages', () => {
   const email = `${randomUUID()}@example.com`;
-  let service: TestService;
+  const service = useTestService({ env: { STAFF_EMAILS: email } });
   let staff: TestCustomer;
   let someone: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { STAFF_EMAILS: email } });
     staff = await service.createCustomer('pro');
     await changeOwner(service, staff.email, 'email', email);
     someone = await service.createCustomer(null);
     const { uuid } = await staff.createVideo();
     await staff.waitForEnd(uuid);
   });
-  after(() => service.stop());
 
   const visit = (path: string, customer?: TestCustomer, headers: Record<string, string> = {}) => {
     const visitor = new HttpBrowser();

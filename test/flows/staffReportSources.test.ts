@@ -11,19 +11,17 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
 import { parseCsv } from '../harness/reportFixture.ts';
 import { changeOwner } from '../harness/people.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 /** Rows that the reports read, written by the service itself. */
 describe('sources of the reports for staff', () => {
   const email = `${randomUUID()}@example.com`;
-  let service: TestService;
+  const service = useTestService({ env: { STAFF_EMAILS: email } });
   let staff: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { STAFF_EMAILS: email } });
     staff = await service.createCustomer('pro');
     await changeOwner(service, staff.email, 'email', email);
   });
-  after(() => service.stop());
 
   const readCsv = async (slug: string, table: string) => {
     const url = `${service.baseUrl}/admin/reports/${slug}/?format=csv&table=${table}`;

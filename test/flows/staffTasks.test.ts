@@ -1,17 +1,13 @@
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
 import { eventually } from '../harness/testService.ts';
 
 describe('a task that staff run', () => {
   const console = new StaffConsole();
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ env: { STAFF_EMAILS: console.staffEmails } });
-    await console.open(billing.service);
-  });
+  const billing = useBillingService({ env: { STAFF_EMAILS: console.staffEmails } });
+  before(() => console.open(billing.service));
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const findEventTask = async () =>
     (await billing.service.sql(`SELECT * FROM tasks WHERE kind = 'payment.event' ORDER BY id LIMIT 1`))[0];

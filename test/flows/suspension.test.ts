@@ -9,7 +9,7 @@ import { McpEventStream, openMcpSession, postMcp, buildToolCall } from '../harne
 import { expectOAuthError } from '../harness/oauthErrors.ts';
 import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { addTopupCredits, seedImages } from '../harness/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const STAFF_EMAIL = 'boss@example.com';
 const buildActor = (reason: string): Actor => ({ kind: 'system', systemUser: 'test', reason });
@@ -17,14 +17,10 @@ const CREATES_IN_FLIGHT = 500;
 const STREAM_LIMIT_MS = 15_000;
 
 describe('suspension of an account', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, env: { STAFF_EMAILS: STAFF_EMAIL } });
-  });
+  const service = useTestService({ apis: 2, env: { STAFF_EMAILS: STAFF_EMAIL } });
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
   });
-  after(() => service.stop());
 
   const readAccount = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];

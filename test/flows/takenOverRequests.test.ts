@@ -5,16 +5,14 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { Account } from '../../shared/tables/Account.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 describe('a request with an Idempotency-Key', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let accountId: number;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     accountId = await getAccountId(service, await service.createCustomer());
   });
-  after(() => service.stop());
 
   it('whose repetition was carried out because it took too long is rolled back, and answered 503 with how to get the response', async () => {
     const request = { accountId, scope: 'keys.create', key: 'once', request: {} };

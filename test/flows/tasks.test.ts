@@ -6,7 +6,7 @@ import { sweepTasks } from '../../shared/domain/tasks/runTasks.ts';
 import { db } from '../../shared/lib/database/pool.ts';
 import { waitForInFlight } from '../../shared/lib/drain.ts';
 import { readTasks, runTasks } from '../harness/tasks.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -20,12 +20,8 @@ const schedule = ({ name }: TaskKind, ...keys: string[]) =>
   );
 
 describe('tasks', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let kindCount = 0;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
   afterEach(() => service.sql('DELETE FROM tasks'));
 
   /** Defines a kind, whose runs are listed by their keys. */

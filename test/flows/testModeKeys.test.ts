@@ -4,7 +4,7 @@ import { metricsRegistry } from '../../shared/lib/metrics.ts';
 import { IMAGE, type TestCustomer, VIDEO } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
-import { addTestKey, startTestModeService, type TestModeService } from '../harness/testMode.ts';
+import { addTestKey, useTestModeService } from '../harness/testMode.ts';
 import { startTestService } from '../harness/testService.ts';
 
 /** Views of the live account, which test mode must not change. */
@@ -45,15 +45,11 @@ async function readBusinessMetrics(): Promise<string> {
 const readStaffMetrics = async () => ({ ...(await getStaffMetrics()), generatedAt: null });
 
 describe('test mode', () => {
-  let mode: TestModeService;
-  before(async () => {
-    mode = await startTestModeService();
-  });
+  const mode = useTestModeService();
   beforeEach(() => {
     mode.testUpstream.reset();
     mode.service.upstream.reset();
   });
-  after(() => mode.stop());
 
   describe('a test key', () => {
     it('is shown as such when it is created and listed, and other keys are shown as before', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { IMAGE } from '../harness/apiClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { expectTimestamp, UUID } from '../harness/errorEnvelope.ts';
 import { seedImages } from '../harness/seeds.ts';
 
@@ -8,11 +8,7 @@ const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 
 describe('usage', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService();
-  });
-  after(() => service.stop());
+  const service = useTestService();
   beforeEach(() => {
     Object.assign(service.upstream, { outcome: 'succeed', submit: undefined });
   });

@@ -4,7 +4,7 @@ import { createVisitor } from '../harness/accountForms.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { registerClient } from '../harness/oauthClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const PATH = '/api/usage/keys/';
 
@@ -22,14 +22,10 @@ async function readUsage(customer: TestCustomer): Promise<Record<string, [number
 }
 
 describe('usage by API key', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2 });
-  });
+  const service = useTestService({ apis: 2 });
   beforeEach(() => {
     Object.assign(service.upstream, { outcome: 'succeed', submit: undefined });
   });
-  after(() => service.stop());
 
   it('lists all keys, newest first, also revoked ones and those without use', async () => {
     const customer = await service.createCustomer('pro');

@@ -6,6 +6,7 @@ import { makeTasksDue, runDueTasks } from './tasks.ts';
 import { compareStripeWithDatabase } from '../fakes/stripe/compareWithDatabase.ts';
 import type { Plan } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
+import { useService } from './useService.ts';
 
 /** A service with a fake Stripe, and one clock for both. */
 export class BillingService {
@@ -155,3 +156,7 @@ export async function startBillingService(
   stripe.webhookUrl = getWebhookUrl(service);
   return new BillingService(stripe, service);
 }
+
+/** {@link startBillingService} before the tests of the suite, and stops it after them. */
+export const useBillingService = (...options: Parameters<typeof startBillingService>): BillingService =>
+  useService(() => startBillingService(...options));

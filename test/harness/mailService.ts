@@ -3,6 +3,7 @@ import { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from './apiClient.ts';
 import { type TestService, startTestService } from './testService.ts';
 import { dispatchEvents } from './tasks.ts';
+import { useService } from './useService.ts';
 
 /** A service without workers that sends e-mail to a fake mail server. */
 export class MailService {
@@ -43,3 +44,6 @@ export async function startMailService(env: Record<string, string> = {}): Promis
   });
   return new MailService(smtp, service);
 }
+
+/** {@link startMailService} before the tests of the suite, and stops it after them. */
+export const useMailService = (env?: Record<string, string>): MailService => useService(() => startMailService(env));

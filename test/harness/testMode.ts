@@ -1,6 +1,7 @@
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { TestCustomer } from './apiClient.ts';
 import { type TestService, type TestServiceOptions, startTestService } from './testService.ts';
+import { useService } from './useService.ts';
 
 /** A service with test mode: `testUpstream` runs the generations of test keys, `service.upstream` all others. */
 export interface TestModeService {
@@ -31,3 +32,7 @@ export async function addTestKey(customer: TestCustomer, name = 'ci'): Promise<{
   if (status !== 201) throw new Error(`No test key: ${status} ${JSON.stringify(body)}`);
   return { uuid: body.uuid, tester: new TestCustomer(customer.baseUrl, customer.email, customer.cookie, body.key) };
 }
+
+/** {@link startTestModeService} before the tests of the suite, and stops it after them. */
+export const useTestModeService = (options?: TestServiceOptions): TestModeService =>
+  useService(() => startTestModeService(options));

@@ -17,6 +17,7 @@ import { releaseCatalog } from '../../shared/domain/catalog/release.ts';
 import { checkInvariants } from '../../shared/domain/integrity/index.ts';
 import { parseCatalog } from '../../shared/lib/catalog/catalog.ts';
 import { parseConfig } from '../../shared/lib/config.ts';
+import { useService } from './useService.ts';
 
 /** Decodes every video at once. The decoder in WebAssembly takes up to a second of processor time for each. */
 const FAKE_FFMPEG = fileURLToPath(new URL('../fakes/ffmpeg.sh', import.meta.url));
@@ -269,3 +270,7 @@ export async function eventually(
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
+
+/** {@link startTestService} before the tests of the suite, and stops it after them. */
+export const useTestService = (options?: TestServiceOptions): TestService =>
+  useService(() => startTestService(options));

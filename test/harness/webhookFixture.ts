@@ -5,6 +5,7 @@ import type { WebhookDelivery } from '../../shared/tables/WebhookDelivery.ts';
 import type { WebhookEndpoint } from '../../shared/tables/WebhookEndpoint.ts';
 import type { ApiResponse, TestCustomer } from './apiClient.ts';
 import { startTestService, type TestService } from './testService.ts';
+import { useService } from './useService.ts';
 
 export const ENDPOINT_URL = 'https://example.com/webhooks';
 
@@ -107,3 +108,6 @@ export async function createDefaultEndpoint(service: TestService, { email }: Tes
   const [{ id }] = (await service.sql('SELECT id FROM webhook_endpoints WHERE uuid = $1', [uuid])) as [{ id: string }];
   return { id: Number(id), uuid, url: '', secret, publicKey };
 }
+
+/** {@link startWebhookService} before the tests of the suite, and stops it after them. */
+export const useWebhookService = (): TestService => useService(startWebhookService);

@@ -1,22 +1,18 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { enableAutoTopups, readTopupSettings } from '../harness/autoTopups.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
 import { completeInvoices, findTopups, listInvoices } from '../harness/topupInvoices.ts';
 import { makeTasksDue, readTasks } from '../harness/tasks.ts';
 
 describe('invoices and tax of automatic top-ups', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ env: { STRIPE_TAX: 'on' } });
-  });
+  const billing = useBillingService({ env: { STRIPE_TAX: 'on' } });
   beforeEach(() => {
     billing.stripe.store.taxPercent = 19;
   });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   /** Lets an automatic top-up of 50 dollars follow the next burn. */
   async function triggerAutoTopup(customer: TestCustomer): Promise<void> {

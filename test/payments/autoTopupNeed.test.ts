@@ -4,7 +4,7 @@ import { addMonths } from '../../shared/lib/calendar.ts';
 import { succeedIntent } from '../fakes/stripe/paymentIntents.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { enableAutoTopups, LONG_VIDEO, sweepAutoTopups } from '../harness/autoTopups.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob, withQueue } from '../harness/jobs.ts';
 import { seedImages, setModelHealth } from '../harness/seeds.ts';
 import { eventually } from '../harness/testService.ts';
@@ -25,12 +25,8 @@ const openTopupPage = async (customer: TestCustomer) => {
 };
 
 describe('an automatic top-up that is not needed', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const sql = (text: string, { email }: TestCustomer) => billing.service.sql(text, [email]);
   const sweep = () => sweepAutoTopups(billing.service);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import {
   ageAutoTopups,
   changeTopupSettings,
@@ -27,12 +27,8 @@ const createWith = (customer: TestCustomer, key: string) =>
   });
 
 describe('automatic top-ups through the payment processor', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const automatic = (customer: TestCustomer) => findTopups(billing, customer);
   const hourLater = (customer: TestCustomer) => ageAutoTopups(billing.service, customer);

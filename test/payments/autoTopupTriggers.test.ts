@@ -9,7 +9,7 @@ import {
 import { seedImages } from '../harness/seeds.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { withQueue } from '../harness/jobs.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { runDueTasks } from '../harness/tasks.ts';
 
 /** Returns the credits of the customer's top-ups, in order. */
@@ -18,14 +18,10 @@ async function listTopupCredits(customer: TestCustomer): Promise<number[]> {
 }
 
 describe('automatic top-ups', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, workers: 2 });
-  });
+  const service = useTestService({ apis: 2, workers: 2 });
   beforeEach(() => {
     service.upstream.outcome = 'succeed';
   });
-  after(() => service.stop());
 
   /** Creates a subscriber with automatic top-ups of 5000 cents. */
   async function customerOn(plan: string): Promise<TestCustomer> {

@@ -11,7 +11,7 @@ import { createCustomer, type TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { captureError } from '../harness/expectRejection.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const SOLO = { name: 'Solo', price_monthly_cents: 900, monthly_credits: 300, parallel_limit: 2 };
 const TEAM = { name: 'Team', price_monthly_cents: 4_000, monthly_credits: 2_000, parallel_limit: 10 };
@@ -165,11 +165,7 @@ describe('the release of plans', () => {
 });
 
 describe('a plan that is removed while it is sold', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { CATALOG: toCatalog({ solo: SOLO, team: TEAM }) } });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0, env: { CATALOG: toCatalog({ solo: SOLO, team: TEAM }) } });
 
   it('is not sold: the first subscription waits for the release, and is refused', async () => {
     const customer = await createCustomer(service.baseUrl, null);

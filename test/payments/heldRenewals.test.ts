@@ -4,17 +4,13 @@ import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runDueTasks } from '../harness/tasks.ts';
 import { getId } from '../fakes/stripe/store.ts';
 
 describe('renewals that are held or stay unpaid', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ startAt: new Date('2027-03-10T10:00:00Z') });
-  });
+  const billing = useBillingService({ startAt: new Date('2027-03-10T10:00:00Z') });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const subscription = (customer: TestCustomer) => billing.stripe.findSubscription(billing.customerId(customer));
   const findYearEnd = (customer: TestCustomer) =>

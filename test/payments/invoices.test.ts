@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { enableAutoTopups } from '../harness/autoTopups.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, type TestService, useTestService } from '../harness/testService.ts';
 import { voidInvoice } from '../fakes/stripe/invoices.ts';
 import { completeInvoices } from '../harness/topupInvoices.ts';
 
@@ -16,11 +16,7 @@ const getAccountId = async (service: TestService, { email }: TestCustomer) =>
 
 describe('the list of invoices', () => {
   describe('in local keyless development', () => {
-    let service: TestService;
-    before(async () => {
-      service = await startTestService({ workers: 0 });
-    });
-    after(() => service.stop());
+    const service = useTestService({ workers: 0 });
 
     it('is empty before a purchase', async () => {
       const { pagination, data } = await list(await service.createCustomer(null));
@@ -73,12 +69,8 @@ describe('the list of invoices', () => {
   });
 
   describe('with Stripe', () => {
-    let billing: BillingService;
-    before(async () => {
-      billing = await startBillingService({ workers: 1 });
-    });
+    const billing = useBillingService({ workers: 1 });
     afterEach(() => billing.stripe.reset());
-    after(() => billing.stop());
 
     const at = (path: string) => `${billing.service.baseUrl}${path}`;
 

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { type BillingService, useBillingService } from '../harness/billingService.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { makeTasksDue, readTasks } from '../harness/tasks.ts';
 
 describe('a payment that an account got nothing for', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const listCharges = (customer: TestCustomer) =>
     billing.stripe.store

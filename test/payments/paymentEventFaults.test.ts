@@ -1,18 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EVENT_TYPES } from '../../shared/gateways/payments/webhooks.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { eventually } from '../harness/testService.ts';
 import { readTasks } from '../harness/tasks.ts';
 
 describe('events of the payment processor', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ apis: 2, workers: 2 });
-  });
+  const billing = useBillingService({ apis: 2, workers: 2 });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   it('lead to one grant and one top-up in any order, duplicated and concurrent', async () => {
     await fc.assert(

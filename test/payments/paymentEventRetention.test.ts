@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { changeOwner } from '../harness/people.ts';
@@ -11,12 +11,8 @@ const getBillingStatus = async (customer: TestCustomer) => (await customer.reque
 
 describe('payment events', () => {
   const staffEmail = `${randomUUID()}@example.com`;
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ env: { STAFF_EMAILS: staffEmail } });
-  });
+  const billing = useBillingService({ env: { STAFF_EMAILS: staffEmail } });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const event = async (id: string) =>
     (await billing.service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]))[0];

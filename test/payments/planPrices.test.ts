@@ -2,16 +2,12 @@ import { expect } from 'chai';
 import type Stripe from 'stripe';
 import { addPrice } from '../fakes/stripe/catalog.ts';
 import { runBundled } from '../harness/builtPrograms.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 
 describe('the prices of the plans at Stripe', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService({ apis: 0, workers: 0 });
-  });
+  const billing = useBillingService({ apis: 0, workers: 0 });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const env = (changes: Record<string, string> = {}) => ({ ...billing.service.env, PORT: '0', ...changes });
   const sold = () => billing.stripe.store.get('price', billing.stripe.prices.pro);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
 import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const DUE = 250;
 
@@ -28,11 +28,7 @@ const INSERT_DUE = [
 ];
 
 describe('the renewal of credit periods by a worker', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 0, workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 0, workers: 0 });
 
   it('does not pause while only workers use the database', async () => {
     expect(await renewWithWorker()).to.deep.equal({ renewedCount: DUE, pausedMs: 0 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { seedImages } from '../harness/seeds.ts';
 import { eventually } from '../harness/testService.ts';
@@ -11,12 +11,8 @@ const switchOnAutoTopups = (customer: TestCustomer, settings: object = {}) =>
 
 /** A page that is opened after a backup and paid before or after the restore: Stripe knows it, the database does not. */
 describe('top-ups that a restored database does not know', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   /** Opens a page for 1,896 credits. @returns its address. */
   async function openTopup(customer: TestCustomer): Promise<string> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
@@ -8,12 +8,8 @@ import { getId } from '../fakes/stripe/store.ts';
 const DAY_MS = 86_400_000;
 
 describe('a subscription with payment problems', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const getStatus = async (customer: TestCustomer) =>
     (await billing.onFirstApi(customer).request('GET', '/api/billing/status/')).body.status;

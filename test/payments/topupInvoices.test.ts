@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { getStaffMetrics } from '../../shared/domain/reports/staffMetrics.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { enrollAffiliate, getAffiliateStatus, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeInvoices, findTopups, listInvoices } from '../harness/topupInvoices.ts';
@@ -18,9 +18,8 @@ async function openTopup(customer: TestCustomer): Promise<string> {
 const readTopupsInMetrics = async (): Promise<number> => (await getStaffMetrics()).revenue.topups30DaysCents;
 
 describe('invoices, tax and promotion codes of top-ups', () => {
-  let billing: BillingService;
+  const billing = useBillingService({ env: { STRIPE_TAX: 'on', STRIPE_PROMOTION_CODES: 'on' } });
   before(async () => {
-    billing = await startBillingService({ env: { STRIPE_TAX: 'on', STRIPE_PROMOTION_CODES: 'on' } });
     billing.stripe.store.promotionCodes.set('TWENTY', { percentOff: 20 });
     billing.stripe.store.promotionCodes.set('FLAT', { amountOff: 4_900 });
     billing.stripe.store.promotionCodes.set('ALL', { percentOff: 100 });
@@ -29,7 +28,6 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     billing.stripe.store.taxPercent = 19;
   });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   async function buy(customer: TestCustomer, promotionCode?: string): Promise<string> {
     const page = await openTopup(customer);

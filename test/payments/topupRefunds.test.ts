@@ -1,25 +1,21 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { makeTasksDue, runDueTasks } from '../harness/tasks.ts';
 
 describe('a top-up that staff refund', () => {
   const console = new StaffConsole();
-  let billing: BillingService;
+  const billing = useBillingService({ env: { STAFF_EMAILS: console.staffEmails } });
   let customer: TestCustomer;
-  before(async () => {
-    billing = await startBillingService({ env: { STAFF_EMAILS: console.staffEmails } });
-    await console.open(billing.service);
-  });
+  before(() => console.open(billing.service));
   beforeEach(async () => {
     customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
   });
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const readTopup = async () =>
     (
@@ -140,12 +136,8 @@ describe('a top-up that staff refund', () => {
 
 describe('a simulated top-up that staff refund', () => {
   const console = new StaffConsole();
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ env: { STAFF_EMAILS: console.staffEmails } });
-    await console.open(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ env: { STAFF_EMAILS: console.staffEmails } });
+  before(() => console.open(service));
 
   it('is reversed by the sweep, as far as the balance has its credits', async () => {
     const customer = await service.createCustomer('pro');

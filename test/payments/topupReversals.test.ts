@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { changeTopupSettings, enableAutoTopups } from '../harness/autoTopups.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
@@ -11,12 +11,8 @@ import { findTopups } from '../harness/topupInvoices.ts';
 const DAY_MS = 86_400_000;
 
 describe('top-ups with reversals and failures', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const last = async () => (await billing.service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1'))[0];
   /** Waits until Stripe's library has retried the call once and given up. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
@@ -10,12 +10,8 @@ import { findTopups } from '../harness/topupInvoices.ts';
 const DAY_MS = 86_400_000;
 
 describe('refunds and disputes of a running year', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
+  const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
-  after(() => billing.stop());
 
   const findRow = async (customer: TestCustomer) =>
     (

@@ -9,19 +9,17 @@ import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount
 import { getAccountId } from '../harness/outbox.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { addTestKey, startTestModeService, type TestModeService } from '../harness/testMode.ts';
+import { addTestKey, useTestModeService } from '../harness/testMode.ts';
 import type { TestService } from '../harness/testService.ts';
 
 describe('a request that waits for the account while its credential is changed', () => {
-  let mode: TestModeService;
+  const mode = useTestModeService({ apis: 2, workers: 0 });
   let service: TestService;
   before(async () => {
-    mode = await startTestModeService({ apis: 2, workers: 0 });
     service = mode.service;
     await setAllModelsOnline(service);
   });
   afterEach(() => service.checkIntegrity());
-  after(() => mode.stop());
 
   interface Key {
     uuid: string;

@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import { recordAccepted } from '../../shared/domain/generations/execution/submit.ts';
-import { type TestService, eventually, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 describe('a generation that succeeds at its deadline', () => {
-  let service: TestService;
+  const service = useTestService();
   before(async () => {
-    service = await startTestService();
     service.upstream.outcome = 'wait';
   });
-  after(() => service.stop());
 
   it('is neither failed nor canceled at its upstream while its expiry waits for the account', async () => {
     const customer = await service.createCustomer('pro');

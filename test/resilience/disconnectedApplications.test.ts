@@ -18,7 +18,7 @@ import { sendRequestHead } from '../harness/rawRequest.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { setApplicationLimit } from '../harness/spendingLimits.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 /** Records each generation that is created while the grants of its application are revoked. Gives them time to be. */
 const RECORD_LATE_CHARGES_SQL = `
@@ -62,10 +62,9 @@ async function sendAcrossDisconnect(
 }
 
 describe('an application that is disconnected while its request runs', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let there: string;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     // A second process of the same authorization server.
     there = (await service.startApi({ BASE_URL: service.baseUrl })).baseUrl;
     await setAllModelsOnline(service);
@@ -76,7 +75,6 @@ describe('an application that is disconnected while its request runs', () => {
     expect(await service.sql('SELECT * FROM late_charges')).to.deep.equal([]);
     await service.checkIntegrity();
   });
-  after(() => service.stop());
 
   async function connect(resource = `${service.baseUrl}/api/`): Promise<Connection> {
     const customer = await service.createCustomer('studio');

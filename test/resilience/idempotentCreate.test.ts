@@ -4,21 +4,19 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { runJob } from '../harness/jobs.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { getAccountId } from '../harness/outbox.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const ORDER = { model: 'imgmodel-2', prompt: 'a lighthouse', params: { resolution: '1K' } };
 
 describe('a create with an Idempotency-Key', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 2 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2 });
     service.upstream.outcome = 'wait';
   });
   beforeEach(async () => {
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
 
   const create = (key: string, body: object = ORDER, who = customer) =>
     who.request('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': key } });

@@ -5,7 +5,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { buildLargeCatalog, LARGE_CATALOG_MODELS } from '../harness/largeCatalog.ts';
 import { connectMcpClient } from '../harness/mcpClient.ts';
 import { lintDocument } from '../harness/openapiLint.ts';
-import { eventually, release, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, release, useTestService } from '../harness/testService.ts';
 
 const { models } = buildLargeCatalog();
 const CATALOG = JSON.stringify({ models });
@@ -15,13 +15,11 @@ const ROUTES = 2 * LARGE_CATALOG_MODELS;
 
 describe(`a service with ${LARGE_CATALOG_MODELS} models`, function () {
   this.timeout(60_000);
-  let service: TestService;
+  const service = useTestService({ env: { CATALOG } });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { CATALOG } });
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
 
   const create = (model: string, params: object = {}) => customer.createGeneration({ model, params });
 

@@ -5,7 +5,7 @@ import { runBundled } from '../harness/builtPrograms.ts';
 import { type TestCustomer, request } from '../harness/apiClient.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { type OAuthTestClient, postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 /** Longer than the service's limit between two reads for unknown keys. */
 const KEY_REFETCH_INTERVAL_MS = 2_100;
@@ -13,18 +13,16 @@ const KEY_REFETCH_INTERVAL_MS = 2_100;
 const rotate = async (env: Record<string, string>) => (await runBundled('rotateKeys', [], { env })).status;
 
 describe('OAuth signing keys', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 0, workers: 0 });
   let client: OAuthTestClient;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 0, workers: 0 });
     // A first start: no key exists.
     await service.sql('DELETE FROM oauth_signing_keys');
     await Promise.all(Array.from({ length: 3 }, () => service.startApi()));
     client = await registerClient(service.baseUrl);
     customer = await service.createCustomer(null);
   });
-  after(() => service.stop());
 
   const jwks = async (baseUrl = service.baseUrl): Promise<JSONWebKeySet> =>
     (await request(baseUrl, 'GET', '/jwks.json')).body;

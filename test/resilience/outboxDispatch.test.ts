@@ -14,7 +14,7 @@ import {
   readEvents,
 } from '../harness/outbox.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { dispatchEvents, makeTasksDue, readTasks } from '../harness/tasks.ts';
 
 const STATUS = {
@@ -26,13 +26,12 @@ const STATUS = {
 };
 
 describe('the dispatch of events', () => {
-  let service: TestService;
+  const service = useTestService({
+    workers: 0,
+    env: { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'genmeter <mail@example.com>' },
+  });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({
-      workers: 0,
-      env: { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'genmeter <mail@example.com>' },
-    });
     // Creates require a model that was probed.
     await checkModelHealth();
   });
@@ -43,7 +42,6 @@ describe('the dispatch of events', () => {
     await service.sql('DELETE FROM outbox_events WHERE account_id = $1', [id]);
     await service.sql('DELETE FROM emails WHERE account_id = $1', [id]);
   });
-  after(() => service.stop());
 
   const insertEvents = async (type: string, count: number, subject = 'gen_random_uuid()', details: object = STATUS) =>
     service.sql(

@@ -2,21 +2,19 @@ import { expect } from 'chai';
 import type { Program } from '../../dev/local/environment/program.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, startTestService, useTestService } from '../harness/testService.ts';
 import { waitForStoredEnd } from '../harness/upstreamCallbacks.ts';
 
 const MEGABYTE = 1024 * 1024;
 
 describe('the output of a run that has ended', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { MEDIA_MAX_BYTES: String(4 * MEGABYTE) } });
   let worker: Program;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { MEDIA_MAX_BYTES: String(4 * MEGABYTE) } });
     worker = await service.startWorker();
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
   beforeEach(() => service.upstream.reset());
 
   const countFileRequests = () => service.upstream.requests.filter(({ call }) => call.includes('/files/')).length;

@@ -1,13 +1,9 @@
 import { expect } from 'chai';
 import { REFRESH_WAIT_MS } from '../../shared/spec/limits.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 describe('reading a queued generation', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService();
-  });
-  after(() => service.stop());
+  const service = useTestService();
 
   it('refreshes it, and returns its end in the same response if the refresh takes less than a second', async () => {
     const customer = await service.createCustomer('pro');

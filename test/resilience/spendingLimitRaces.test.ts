@@ -7,7 +7,7 @@ import { addMember, withKey } from '../harness/members.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { addKey, getKeyNumber, readUsed, setKeyLimit } from '../harness/spendingLimits.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 /** Records each charge that leaves a limit exceeded, also if a refund hides it later. */
 const RECORD_EXCEEDED_SQL = `
@@ -25,9 +25,8 @@ const RECORD_EXCEEDED_SQL = `
 const tally = (responses: ApiResponse[]) => countOccurrences(responses.map(({ status, body }) => body.error ?? status));
 
 describe('spending limits under concurrency', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 3, workers: 0 });
   before(async () => {
-    service = await startTestService({ apis: 3, workers: 0 });
     await setAllModelsOnline(service);
     await service.sql(RECORD_EXCEEDED_SQL);
     for (const name of ['slots-within-the-limit', 'entitlement-matches-subscription']) service.fabricated.add(name);
@@ -36,7 +35,6 @@ describe('spending limits under concurrency', () => {
     expect(await service.sql('SELECT * FROM exceeded')).to.deep.equal([]);
     await service.checkIntegrity();
   });
-  after(() => service.stop());
 
   /** Creates a customer with as many slots as the test needs. */
   async function createCustomer(): Promise<TestCustomer> {

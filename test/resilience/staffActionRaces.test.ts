@@ -3,7 +3,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import type { HttpPage } from '../harness/httpBrowser.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 /** Counts the forms that changed something. All must have been accepted. */
 const countChanged = (pages: HttpPage[]) => {
@@ -13,17 +13,15 @@ const countChanged = (pages: HttpPage[]) => {
 
 describe('simultaneous staff actions', () => {
   const console = new StaffConsole();
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
     await console.open(service);
     await setAllModelsOnline(service);
   });
   beforeEach(async () => {
     customer = await service.createCustomer('pro');
   });
-  after(() => service.stop());
 
   /** Sends the same form many times at once. */
   const sendAtOnce = async (action: string, count: number, typed: Record<string, string> = {}) => {

@@ -3,7 +3,7 @@ import { INSERT_OWNERS } from '../../dev/insertOwners.ts';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { enableAutoTopups, sweepAutoTopups } from '../harness/autoTopups.ts';
-import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 
 /** More than a sweep reads at once. */
@@ -16,11 +16,7 @@ const formatOverrides = (values: Record<string, string>) =>
     .join(', ');
 
 describe('sweeps that read the oldest rows first', () => {
-  let billing: BillingService;
-  before(async () => {
-    billing = await startBillingService();
-  });
-  after(() => billing.stop());
+  const billing = useBillingService();
 
   const findAccount = async ({ email }: TestCustomer) =>
     (await billing.service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];

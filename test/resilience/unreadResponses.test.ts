@@ -6,7 +6,7 @@ import { httpRequests } from '../../shared/lib/metrics.ts';
 import { buildMcpHeaders } from '../../dev/local/mcpMessages.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { openMcpSession } from '../harness/mcpClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const PIPELINED = 600;
 
@@ -21,11 +21,10 @@ async function countHandled(): Promise<number> {
 }
 
 describe('a client that pipelines requests', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   let requests: Record<string, string>;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     customer = await service.createCustomer('pro');
     const { host } = new URL(service.baseUrl);
     const session = { host, ...buildMcpHeaders(customer.key), ...(await openMcpSession(customer)) };
@@ -37,7 +36,6 @@ describe('a client that pipelines requests', () => {
       'a page': buildRequest('GET', '/sign-in', { host }),
     };
   });
-  after(() => service.stop());
 
   function open(): Socket {
     const { hostname, port } = new URL(service.baseUrl);

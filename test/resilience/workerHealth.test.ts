@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { request } from '../harness/apiClient.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 const COMPOSE = new URL('../../compose.yaml', import.meta.url);
 
@@ -16,11 +16,7 @@ function runComposeCheck(METRICS_PORT: string): number | null {
 }
 
 describe('the health check of a worker', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 0, workers: 0, spawn: 'workers' });
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 0, workers: 0, spawn: 'workers' });
 
   it('is 200 without the token of the metrics, and fails once the worker is gone', async () => {
     const port = String(await findFreePort());
