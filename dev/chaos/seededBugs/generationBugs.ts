@@ -144,8 +144,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
       {
         file: FAIL_OVER,
         within: 'endFailedRun',
-        find: 'if ($mayRetry && (await failOver($generation, $order, $message))) return;',
-        replace: 'if ($mayRetry) await failOver($generation, $order, $message);',
+        find: 'if (order.length > 0 && (await failOver($generation, $order, $message))) return;',
+        replace: 'if (order.length > 0) await failOver($generation, $order, $message);',
       },
       { file: FAIL, find: 'r.run IS NULL OR', replace: 'true OR' },
     ],
