@@ -4,6 +4,7 @@ import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { seedImages } from '../harness/seeds.ts';
+import { runDueTasks } from '../harness/tasks.ts';
 import { eventually } from '../harness/testService.ts';
 
 const switchOnAutoTopups = (customer: TestCustomer, settings: object = {}) =>
@@ -44,6 +45,32 @@ describe('top-ups that a restored database does not know', () => {
     billing.stripe.refund(intent);
     await billing.drained();
     expect(await customer.balance()).to.equal(1_100);
+  });
+
+  it('are credited once, also if they were paid long ago and their task comes before the event', async () => {
+    const customer = await billing.createCustomer('pro');
+    billing.stripe.delivery.pause = true;
+    billing.stripe.completeCheckout(await openTopup(customer));
+    const payment = billing.stripe.store
+      .list('payment_intent')
+      .find((intent) => intent.customer === billing.customerId(customer) && intent.metadata['topup_uuid']);
+    // As the event records it, before it is credited.
+    await billing.service.sql(
+      `WITH topup AS (
+         INSERT INTO topups (uuid, account_id, kind, status, amount_cents, credits, created_at, stripe_payment_intent_id)
+         SELECT $2, id, 'manual', 'pending', 5000, 1896, now() - interval '25 hours', $3 FROM accounts WHERE email = $1
+         RETURNING uuid, account_id
+       )
+       INSERT INTO tasks (kind, key, account_id, run_at, created_at)
+       SELECT 'topup.page', uuid, account_id, now(), now() FROM topup
+       ON CONFLICT (kind, key) DO UPDATE SET run_at = excluded.run_at`,
+      [customer.email, payment?.metadata['topup_uuid'], payment?.id],
+    );
+    await runDueTasks(billing.service);
+    expect(await customer.balance()).to.equal(1_100 + 1_896);
+    billing.stripe.delivery.pause = false;
+    await billing.drained();
+    expect(await customer.balance()).to.equal(1_100 + 1_896);
   });
 
   it('are not recorded before they are paid', async () => {

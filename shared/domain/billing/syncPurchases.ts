@@ -48,13 +48,14 @@ async function findUnseenSubscription(accountId: number): Promise<string | null>
 /** Reads what was paid on the page of a top-up. @returns null while the page is open and nothing was paid. */
 export async function fetchCheckoutTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const syncVersion = await nextSyncVersion();
-  const { stripe_session_id: sessionId, created_at: createdAt } = topup;
-  if (sessionId === null) {
+  const { stripe_session_id: sessionId, stripe_payment_intent_id: knownIntentId, created_at: createdAt } = topup;
+  if (sessionId === null && knownIntentId === null) {
     const isExpired = createdAt <= addMilliseconds(now(), -CHECKOUT_SESSION_MS);
     return isExpired ? buildFailedTopup(topup, 'canceled', syncVersion) : null;
   }
-  const session = await processor.readCheckoutSession(sessionId);
-  const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
+  // A top-up that was recorded from its payment has no page.
+  const session = sessionId === null ? null : await processor.readCheckoutSession(sessionId);
+  const intentId = session?.intentId ?? knownIntentId;
   const payment = intentId === null ? null : await processor.readPayment(intentId);
   if (payment !== null && payment.status !== 'failed') return findTopupSnapshot(payment, syncVersion);
   if (session?.isFree === true) return buildFailedTopup(topup, 'nothing_paid', syncVersion);

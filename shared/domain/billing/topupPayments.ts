@@ -94,6 +94,7 @@ async function restoreTopup({
         amount_cents: amountCents,
         credits,
         created_at: paidAt,
+        stripe_payment_intent_id: intentId,
       })
       .onConflict('uuid')
       .ignore();
