@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
@@ -164,17 +164,27 @@ describe('a generation with several files', () => {
     expect(await readFile(join(folder, `${made.uuid}.2.png`))).to.deep.equal(PNG);
   });
 
-  it('is not created by the command line if one of its files exists, except with --force', async () => {
+  it('replaces no file on the command line except with --force: the first is checked before the charge', async () => {
     const folder = await mkdtemp(join(requireTestEnv('TEST_FOLDER'), 'outputs-'));
     const env = { XDG_CONFIG_HOME: folder, GENMETER_URL: service.baseUrl, GENMETER_KEY: customer.key };
-    const second = join(folder, 'a.2.png');
-    await writeFile(second, 'precious');
+    const [first, second] = [join(folder, 'a.png'), join(folder, 'a.2.png')];
+    const run = (...args: string[]) => new TestTerminal(env).run(...args);
+    const create = () => run('create', 'image', 'Two', '-m', 'series', '-p', 'count=2', '-o', first);
+    await Promise.all([writeFile(first, 'precious'), writeFile(second, 'precious')]);
     const balance = await customer.balance();
-    const args = ['create', 'image', 'Two', '-m', 'series', '-p', 'count=2', '-o', join(folder, 'a.png')];
-    const { status, stderr } = await new TestTerminal(env).run(...args);
-    expect([status, stderr.includes(`${second} exists and was not replaced.`)]).to.deep.equal([2, true]);
+    const refused = await create();
+    expect([refused.status, refused.stderr.includes(`${first} exists and was not replaced.`)]).to.deep.equal([2, true]);
     expect(await customer.balance()).to.equal(balance);
-    expect((await new TestTerminal(env).run(...args, '--force')).status).to.equal(0);
+    await rm(first);
+    const stopped = await create();
+    expect([stopped.status, stopped.stderr.includes(`${second} exists and was not replaced.`)]).to.deep.equal([
+      1,
+      true,
+    ]);
+    const uuid = /genmeter get (\S+)/.exec(stopped.stderr)?.[1] as string;
+    expect(await readFile(second, 'utf8')).to.equal('precious');
+    expect((await run('get', uuid, '-o', first)).status).to.equal(2);
+    expect((await run('get', uuid, '-o', first, '--force')).status).to.equal(0);
     expect(await readFile(second)).to.deep.equal(PNG);
   });
 });

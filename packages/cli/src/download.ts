@@ -10,6 +10,8 @@ export interface OutputOptions {
   /** File, existing folder, or `-`. */
   output?: string;
   force?: boolean;
+  /** A file that {@link requireTarget} has found, and that is replaced. */
+  replaced?: string | undefined;
 }
 
 /** Value of `--output` for the standard output. */
@@ -18,17 +20,24 @@ export const STANDARD_OUTPUT = '-';
 const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
 /** The most files that a generation has. */
-export const OUTPUTS_MAX = 16;
+const OUTPUTS_MAX = 16;
 
 /**
- * Checks, before credits are charged, that outputs can be stored, and asks before files are replaced.
- * @param count number of files that the generation may have.
+ * Checks, before credits are charged, that outputs can be stored, and asks before the first file is replaced. Only the
+ * generation says whether there are others.
+ * @returns the options with the file that may be replaced.
  * @throws CommandError if they cannot, or must not be.
  */
-export async function requireTarget(options: OutputOptions, terminal: Terminal, count = 1): Promise<void> {
+export async function requireTarget<Options extends OutputOptions>(
+  options: Options,
+  terminal: Terminal,
+): Promise<Options> {
   const { output: target } = options;
-  if (target === undefined) return;
-  if (target === STANDARD_OUTPUT) return requireOutputPipe(terminal);
+  if (target === undefined) return options;
+  if (target === STANDARD_OUTPUT) {
+    requireOutputPipe(terminal);
+    return options;
+  }
   const first = isFolder(target) ? join(target, randomUUID()) : target;
   const folder = dirname(first);
   try {
@@ -36,15 +45,15 @@ export async function requireTarget(options: OutputOptions, terminal: Terminal, 
     accessSync(folder, constants.W_OK);
     if (!isFolder(folder)) throw new Error('it is not a folder');
     // Fails if the name is too long.
-    lstatSync(namePart(addNumber(first, count)), { throwIfNoEntry: false });
+    lstatSync(namePart(addNumber(first, OUTPUTS_MAX)), { throwIfNoEntry: false });
   } catch (error) {
     const reason = (error as Error).message;
     const detail = `The output cannot be stored in the folder ${folder} of --output: ${reason}. Nothing was requested.`;
     throw new CommandError(EXIT.usage, 'usage', detail);
   }
-  for (let number = 1; number <= count; number += 1) {
-    await requireReplaceable(addNumber(first, number), options, terminal);
-  }
+  if (!existsSync(first)) return options;
+  await requireReplaceable(first, options, terminal);
+  return { ...options, replaced: first };
 }
 
 function requireOutputPipe({ isJson, isOutputTerminal }: Terminal): void {
@@ -83,7 +92,7 @@ export async function downloadOutputs(
   const files: string[] = [];
   for (const [index, { output_url: address }] of outputs.entries()) {
     const file = addNumber(first, index + 1);
-    if (file !== target) await requireReplaceable(file, options, terminal);
+    if (file !== options.replaced) await requireReplaceable(file, options, terminal);
     await transfer(terminal, () => store(address ?? url, file, terminal.signal));
     files.push(file);
   }

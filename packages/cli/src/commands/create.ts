@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GenmeterError, type Model } from '@genmeter/client';
 import type { Command } from 'commander';
 import { collectPair, parseCount, parseIdempotencyKey } from '../arguments.ts';
-import { OUTPUTS_MAX, requireTarget } from '../download.ts';
+import { requireTarget } from '../download.ts';
 import { withExamples } from '../help.ts';
 import { collectImage, readImages, uploadImages } from '../images.ts';
 import { findModel, parseParams } from '../models.ts';
@@ -65,9 +65,9 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
   );
 }
 
-async function createGeneration(kind: Kind, text: string, options: CreateOptions, terminal: Terminal): Promise<void> {
+async function createGeneration(kind: Kind, text: string, given: CreateOptions, terminal: Terminal): Promise<void> {
   const { signal } = terminal;
-  if (options.estimate !== true) await requireTarget(options, terminal, OUTPUTS_MAX);
+  const options = given.estimate === true ? given : await requireTarget(given, terminal);
   const images = await readImages(options.image);
   const hasFiles = Object.values(images).some((named) => named.some((image) => 'file' in image));
   if (options.idempotencyKey !== undefined && hasFiles) {
@@ -100,8 +100,7 @@ async function createGeneration(kind: Kind, text: string, options: CreateOptions
     const advice = hasFiles ? LIST_FIRST : buildRepetitionAdvice(idempotencyKey);
     throw new ChargedError(error, { idempotency_key: idempotencyKey }, advice);
   });
-  // The check before the charge has asked about existing files.
-  await finish(client, generation, { ...options, force: true }, terminal).catch((error: unknown) => {
+  await finish(client, generation, options, terminal).catch((error: unknown) => {
     if (error instanceof CommandError && error.exitCode === EXIT.generationFailed) throw error;
     throw new ChargedError(error, { uuid: generation.uuid }, buildContinuationAdvice(generation.uuid, options));
   });

@@ -37,8 +37,8 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
 
   const get = program.command('get').description('show a generation').argument('<uuid>', 'UUID of the generation');
   withExamples(withFinishOptions(get), `get ${EXAMPLE_UUID}`, `get ${EXAMPLE_UUID} --wait -o .`);
-  get.action(async (uuid: string, options: FinishOptions) => {
-    await requireTarget(options, terminal);
+  get.action(async (uuid: string, given: FinishOptions) => {
+    const options = await requireTarget(given, terminal);
     const client = openClient(terminal);
     const generation = await client.generations.get(uuid, { signal: terminal.signal });
     await finish(client, generation, options, terminal);
