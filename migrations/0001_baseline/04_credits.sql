@@ -113,6 +113,7 @@ CREATE FUNCTION low_credits_threshold(p_threshold integer, p_granted integer) RE
 $$;
 
 -- Lets `credits.low` be recorded again once the balance has recovered, whichever statement lifts it or lowers the
+-- threshold. The end of a generation does not count: while a model fails, each create and its refund would cross the
 -- threshold.
 CREATE FUNCTION clear_credits_low() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
@@ -122,6 +123,6 @@ CREATE FUNCTION clear_credits_low() RETURNS trigger LANGUAGE plpgsql AS $$
 $$;
 CREATE TRIGGER accounts_clear_credits_low BEFORE UPDATE ON accounts
   FOR EACH ROW
-  WHEN (NEW.credits_low_since IS NOT NULL
+  WHEN (NEW.credits_low_since IS NOT NULL AND NEW.in_flight = OLD.in_flight
         AND NEW.balance >= low_credits_threshold(NEW.credits_low_threshold, NEW.period_granted))
   EXECUTE FUNCTION clear_credits_low();
