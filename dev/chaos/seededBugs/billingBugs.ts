@@ -40,14 +40,13 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     foundBy: ['automatic-topups-are-an-hour-apart'],
   },
   {
-    name: 'a webhook event is marked as applied outside its transaction, and nothing reconciles it',
+    name: 'a webhook event is marked as applied before what it names is read, and nothing reconciles it',
     changes: [
       {
         file: 'shared/domain/billing/paymentEvents.ts',
-        within: 'applyEvent',
-        find: 'await withAccountLock($accountId,',
+        find: 'const snapshots = await fetchEventSnapshots($event);',
         replace:
-          'await PaymentEvent.query().findById(eventId).patch({ processed_at: now() }); await withAccountLock($accountId,',
+          'await PaymentEvent.query().findById(eventId).patch({ processed_at: now() }); const snapshots = await fetchEventSnapshots($event);',
       },
       {
         file: 'shared/domain/billing/paymentEvents.ts',

@@ -1,14 +1,12 @@
 import type { Knex } from 'knex';
 import { type UpstreamRoute, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
-import { createBatcher } from '../../../lib/batcher.ts';
-import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { isRejection } from '../../../lib/database/errors.ts';
+import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import type { UnsubmittedGeneration } from '../../../queues/catalog.ts';
 import { getLeaseMs } from './lease.ts';
 import { chooseRoute, getModelChoices, type ModelChoices } from './modelHealth.ts';
-import { type ClaimedGeneration, CLAIMED_COLUMNS, STEP_INTERVAL_MS } from './step.ts';
+import { batchStep, type ClaimedGeneration, CLAIMED_COLUMNS } from './step.ts';
 
 /**
  * Update that both claims share. A row with `submit_started_at` still set belongs to a worker that died or received no
@@ -91,28 +89,17 @@ const CLAIM_SUBMIT = prepared(
    ) ${CLAIM_UPDATE}`,
 );
 
+const claimSubmit = batchStep<ReturnType<typeof toClaim>>(CLAIM_SUBMIT, (claims, at) => ({
+  claims: JSON.stringify(claims),
+  lease: addMilliseconds(at, getLeaseMs()),
+}));
+
 /**
  * Claims a generation for submitting. Returns undefined if it has ended, is submitted, is leased by another worker, or
  * another route must be chosen for it, since a run has failed.
  */
-export const claimForSubmit = createBatcher<SubmitClaim, ClaimedGeneration | undefined>({
-  maxItems: 64,
-  maxInFlight: 2,
-  intervalMs: STEP_INTERVAL_MS,
-  isItemError: isRejection,
-  getKey: ({ generation }) => generation.uuid,
-  run: async (claims) => {
-    const at = now();
-    const rows = await runStatement<ClaimedGeneration>(CLAIM_SUBMIT, {
-      uuids: claims.map(({ generation }) => generation.uuid),
-      claims: JSON.stringify(claims.map(toClaim)),
-      now: at,
-      lease: addMilliseconds(at, getLeaseMs()),
-    });
-    const byUuid = new Map(rows.map((row) => [row.uuid, row]));
-    return claims.map(({ generation }) => byUuid.get(generation.uuid));
-  },
-});
+export const claimForSubmit = (claim: SubmitClaim): Promise<ClaimedGeneration | undefined> =>
+  claimSubmit(toClaim(claim));
 
 function toClaim({ generation, route }: SubmitClaim) {
   const { uuid, account_id, upstream_order = null } = generation;

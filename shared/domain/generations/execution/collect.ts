@@ -1,8 +1,6 @@
 import { NoSpaceError, UNANNOUNCED_BYTES } from '../../../gateways/media/download.ts';
 import type { UpstreamResult, UpstreamRoute } from '../../../gateways/upstreams/index.ts';
-import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey, SubmittedGeneration } from '../../../queues/catalog.ts';
@@ -17,8 +15,8 @@ import {
   batchStep,
   CLAIMED_COLUMNS,
   type ClaimedGeneration,
-  STEP_INTERVAL_MS,
   SWEEP_GRACE_MS,
+  toWantedBindings,
   WANTED_GENERATIONS,
 } from './step.ts';
 import { getUpstreamSlots } from './upstreamSlots.ts';
@@ -182,25 +180,11 @@ const RECORD_OUTPUT = prepared(
  * Records that a run has ended with an output, and where that is: the next step is its collection. Returns undefined if the
  * generation has ended or has another run, or another worker collects the output.
  */
-const recordOutput = createBatcher<OutputRecord, ClaimedGeneration | undefined>({
-  maxItems: 64,
-  maxInFlight: 2,
-  intervalMs: STEP_INTERVAL_MS,
-  isItemError: isRejection,
-  getKey: ({ uuid }) => uuid,
-  run: async (outputs) => {
-    const at = now();
-    const rows = await runStatement<ClaimedGeneration>(RECORD_OUTPUT, {
-      uuids: outputs.map(({ uuid }) => uuid),
-      outputs: JSON.stringify(outputs),
-      now: at,
-      lease: addMilliseconds(at, COLLECTION_LEASE_MS),
-      due: addMilliseconds(at, SWEEP_GRACE_MS),
-    });
-    const byUuid = new Map(rows.map((row) => [row.uuid, row]));
-    return outputs.map(({ uuid }) => byUuid.get(uuid));
-  },
-});
+const recordOutput = batchStep<OutputRecord>(RECORD_OUTPUT, (outputs, at) => ({
+  outputs: JSON.stringify(outputs),
+  lease: addMilliseconds(at, COLLECTION_LEASE_MS),
+  due: addMilliseconds(at, SWEEP_GRACE_MS),
+}));
 
 /** Claims the collection of an output with a lease, or returns undefined if it has ended, or another worker collects it. */
 function createClaim(name: string, condition: string) {
@@ -217,7 +201,10 @@ function createClaim(name: string, condition: string) {
          FROM free WHERE g.uuid = free.uuid AND g.account_id = free.account_id
        RETURNING ${CLAIMED_COLUMNS}`,
     ),
-    (at) => ({ lease: addMilliseconds(at, COLLECTION_LEASE_MS) }),
+    (generations: readonly GenerationKey[], at) => ({
+      ...toWantedBindings(generations),
+      lease: addMilliseconds(at, COLLECTION_LEASE_MS),
+    }),
   );
 }
 

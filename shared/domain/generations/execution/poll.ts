@@ -8,7 +8,7 @@ import {
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
-import type { SubmittedGeneration } from '../../../queues/catalog.ts';
+import type { GenerationKey, SubmittedGeneration } from '../../../queues/catalog.ts';
 import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
@@ -25,6 +25,7 @@ import {
   type ClaimedGeneration,
   CLOCK_SKEW_MS,
   SWEEP_GRACE_MS,
+  toWantedBindings,
   WANTED_GENERATIONS,
 } from './step.ts';
 import { getUpstreamSlots } from './upstreamSlots.ts';
@@ -134,7 +135,11 @@ function createRefreshThrottle(name: string, isDue: string) {
          FROM open WHERE g.uuid = open.uuid AND g.account_id = open.account_id
        RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM open.delay) AS int) AS poll_delay_ms`,
     ),
-    (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS), ...getPollDelayBindings() }),
+    (generations: readonly GenerationKey[], at) => ({
+      ...toWantedBindings(generations),
+      before: addMilliseconds(at, -REFRESH_INTERVAL_MS),
+      ...getPollDelayBindings(),
+    }),
   );
 }
 

@@ -85,26 +85,28 @@ export const QUEUED_ROW_COLUMNS = `g.uuid, g.account_id, g.model, g.catalog_id, 
           CASE WHEN g.upstream_handle IS NULL THEN 'dispatch' WHEN g.upstream_output IS NULL THEN 'poll' ELSE 'collect' END
             AS next_step`;
 
-/** Returns a function that makes the step for one generation, batched with concurrent calls into one statement. */
-export function batchStep(
+/**
+ * Returns a function that makes a step for one generation, batched with concurrent calls into one statement, which returns a
+ * row of each generation that it has changed.
+ * @param bindings of the statement besides `uuids` and `now`.
+ */
+export function batchStep<Item extends { uuid: string }, Row extends { uuid: string } = ClaimedGeneration>(
   statement: Statement,
-  moreBindings: (at: Date) => Bindings | Promise<Bindings>,
-): (generation: GenerationKey) => Promise<ClaimedGeneration | undefined> {
-  return createBatcher<GenerationKey, ClaimedGeneration | undefined>({
+  bindings: (items: readonly Item[], at: Date) => Bindings | Promise<Bindings>,
+): (item: Item) => Promise<Row | undefined> {
+  return createBatcher<Item, Row | undefined>({
     maxItems: 64,
     maxInFlight: 2,
     intervalMs: STEP_INTERVAL_MS,
     isItemError: isRejection,
+    // Two steps of one generation never share a statement.
     getKey: ({ uuid }) => uuid,
-    run: async (generations) => {
+    run: async (items) => {
       const at = now();
-      const rows = await runStatement<ClaimedGeneration>(statement, {
-        now: at,
-        ...toWantedBindings(generations),
-        ...(await moreBindings(at)),
-      });
+      const uuids = items.map(({ uuid }) => uuid);
+      const rows = await runStatement<Row>(statement, { uuids, now: at, ...(await bindings(items, at)) });
       const byUuid = new Map(rows.map((row) => [row.uuid, row]));
-      return generations.map(({ uuid }) => byUuid.get(uuid));
+      return uuids.map((uuid) => byUuid.get(uuid));
     },
   });
 }

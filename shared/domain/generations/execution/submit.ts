@@ -12,9 +12,7 @@ import {
   type UpstreamResult,
   type UpstreamRoute,
 } from '../../../gateways/upstreams/index.ts';
-import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
@@ -33,7 +31,7 @@ import { withLease } from './lease.ts';
 import { recordProbe } from './modelHealth.ts';
 import { getFirstPollDelayMs } from './pollPace.ts';
 import { retryDuringOutage, retryUntilStored } from './retry.ts';
-import { type ClaimedGeneration, CLOCK_SKEW_MS, getRun, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './step.ts';
+import { batchStep, type ClaimedGeneration, CLOCK_SKEW_MS, getRun, SWEEP_GRACE_MS } from './step.ts';
 import { getImageMemory, getUpstreamSlots, type HeldBytes } from './upstreamSlots.ts';
 
 /** Submits a generation that this process has claimed. */
@@ -239,39 +237,30 @@ const RECORD_ACCEPTED = prepared(
    SELECT uuid, is_poll_due FROM mine`,
 );
 
+const recordSubmits = batchStep<AcceptedSubmit, { uuid: string; is_poll_due: boolean }>(
+  RECORD_ACCEPTED,
+  (receipts, at) => ({
+    soon: addMilliseconds(at, SWEEP_GRACE_MS),
+    receipts: JSON.stringify(
+      receipts.map(({ firstPollDelayMs, ...receipt }) => ({
+        due: addMilliseconds(at, firstPollDelayMs + SWEEP_GRACE_MS),
+        ...receipt,
+      })),
+    ),
+  }),
+);
+
 /**
  * Records the handle under which the upstream accepted a generation. Safe to repeat after a lost response: a row that
  * already has this handle counts as recorded, also if it has ended since.
  * @returns `late` if the generation ended or failed over before, or has the handle of another submission; `poll due` if its owner has
  *   asked to cancel it, or its call-back has arrived already.
  */
-export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'poll due' | 'late'>({
-  maxItems: 64,
-  maxInFlight: 2,
-  intervalMs: STEP_INTERVAL_MS,
-  isItemError: isRejection,
-  // Two submissions of one generation must not share a statement: only one of them is recorded.
-  getKey: ({ uuid }) => uuid,
-  run: async (receipts) => {
-    const at = now();
-    const uuids = receipts.map(({ uuid }) => uuid);
-    const rows = await runStatement<{ uuid: string; is_poll_due: boolean }>(RECORD_ACCEPTED, {
-      uuids,
-      now: at,
-      soon: addMilliseconds(at, SWEEP_GRACE_MS),
-      receipts: JSON.stringify(
-        receipts.map(({ firstPollDelayMs, ...receipt }) => ({
-          due: addMilliseconds(at, firstPollDelayMs + SWEEP_GRACE_MS),
-          ...receipt,
-        })),
-      ),
-    });
-    const recorded = new Map(
-      rows.map((row) => [row.uuid, row.is_poll_due ? ('poll due' as const) : ('recorded' as const)]),
-    );
-    return uuids.map((uuid) => recorded.get(uuid) ?? 'late');
-  },
-});
+export async function recordAccepted(submit: AcceptedSubmit): Promise<'recorded' | 'poll due' | 'late'> {
+  const row = await recordSubmits(submit);
+  if (row === undefined) return 'late';
+  return row.is_poll_due ? 'poll due' : 'recorded';
+}
 
 const RELEASE_GENERATION = prepared(
   'release_generation',
