@@ -326,30 +326,56 @@ describe('input images whose contents a synchronous upstream receives', () => {
     await server.stop();
   });
 
-  const countSubmits = () => server.calls.filter((call) => call === 'POST /images').length;
-  const answer = (body: Readable) =>
-    server.on('POST /images', { status: 200, headers: { 'content-type': 'image/png' }, body });
-
-  it('wait for those of other submits in memory, and do not count as submitted until then', async () => {
-    const customer = await service.createCustomer('studio');
+  let customer: TestCustomer;
+  let first: PassThrough;
+  let running: string;
+  let waiting: string;
+  /** A submit holds the memory, and another one waits for it. */
+  beforeEach(async () => {
+    server.requests.length = 0;
+    customer = await service.createCustomer('studio');
     const names = [await upload(customer, await makeImage()), await upload(customer, await makeImage('jpeg'))];
     for (const name of names) await customer.request('GET', `/api/uploads/${getUuid(name)}/`);
     await service.sql('UPDATE uploads SET bytes = 16000000 WHERE uuid = ANY ($1)', [names.map(getUuid)]);
-    const first = new PassThrough();
+    first = new PassThrough();
     answer(first);
-    const { body: running } = await createEdit(customer, [names[0]]);
+    running = (await createEdit(customer, [names[0]])).body.uuid;
     await eventually('submitted', () => countSubmits() === 1);
     answer(Readable.from([await makeImage()]));
-    const { body: waiting } = await createEdit(customer, [names[1]]);
-    const readRow = async () =>
-      (await service.sql('SELECT * FROM generations WHERE uuid = $1', [waiting.uuid]))[0] as Record<string, unknown>;
-    await eventually('released', async () => {
-      const { submit_started_at: startedAt, leased_until: notBefore } = await readRow();
-      return startedAt === null && notBefore !== null;
-    });
+    waiting = (await createEdit(customer, [names[1]])).body.uuid;
+    await eventually('claimed', async () => (await readRow()).submit_started_at !== null);
+    await sleep(200);
     expect(countSubmits()).to.equal(1);
+  });
+
+  const countSubmits = () => server.calls.filter((call) => call === 'POST /images').length;
+  const answer = (body: Readable) =>
+    server.on('POST /images', { status: 200, headers: { 'content-type': 'image/png' }, body });
+  const readRow = async () => (await service.sql('SELECT * FROM generations WHERE uuid = $1', [waiting]))[0];
+
+  it('wait for those of other submits in memory, within one claim', async () => {
+    const { submit_started_at } = await readRow();
     first.end(await makeImage());
-    for (const { uuid } of [running, waiting]) expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
-    expect(await readRow()).to.include({ unconfirmed_submits: 0 });
+    for (const uuid of [running, waiting]) expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    expect(await readRow()).to.deep.include({ submit_started_at, unconfirmed_submits: 0 });
+  });
+
+  it('are not submitted if the generation was canceled while they waited', async () => {
+    await customer.request('POST', `/api/generations/${waiting}/cancel/`);
+    first.end(await makeImage());
+    const { status, error_message: message } = await customer.waitForEnd(waiting);
+    expect([status, message]).to.deep.equal(['failed', 'Canceled.']);
+    expect((await customer.waitForEnd(running)).status).to.equal('succeeded');
+    expect(countSubmits()).to.equal(1);
+  });
+
+  it('are not submitted if the worker stops while they wait, and do not count as submitted', async () => {
+    const stopping = service.workers[0]?.stop();
+    await eventually('released', async () => (await readRow()).submit_started_at === null);
+    first.end(await makeImage());
+    await stopping;
+    expect((await customer.waitForEnd(running)).status).to.equal('succeeded');
+    expect(await readRow()).to.include({ status: 'queued', unconfirmed_submits: 0 });
+    expect(countSubmits()).to.equal(1);
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -26,6 +26,7 @@ const bytes = (headers: Record<string, string> = {}, content: Buffer = PNG): Ver
   headers: { 'content-type': 'image/png', ...headers },
   body: Readable.from([content]),
 });
+const megabytes = (count: number) => Array<Buffer>(count).fill(Buffer.alloc(1_000_000, 'A'));
 const readOutput = async (result: SubmitResult) => {
   if (result.state !== 'succeeded' || !('file' in result.outputs[0])) throw new Error(JSON.stringify(result));
   return readFile(result.outputs[0].file);
@@ -189,13 +190,31 @@ describe('a described upstream whose response is the output', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('fails an image that is larger than images in a response may be', async () => {
-    const content = Readable.from(Array<Buffer>(65).fill(Buffer.alloc(1024 * 1024)));
-    expect(await submit({}, { ...bytes(), body: content })).to.include({
-      message: 'The model returned no usable output.',
+  const largeAnswers: [string, ProtocolOutput, () => VerbatimResponse][] = [
+    ['a file of 68 MB', {}, () => ({ ...bytes(), body: Readable.from(megabytes(68)) })],
+    [
+      'base64 of 68 MB',
+      { at: ['/data'], as: 'base64' },
+      () => ({
+        ...bytes({ 'content-type': 'application/json' }),
+        body: Readable.from([Buffer.from('{"data":"'), ...megabytes(91), Buffer.from('"}')]),
+      }),
+    ],
+  ];
+  for (const [what, output, answer] of largeAnswers) {
+    it(`fails ${what} as an image, and takes it as a video`, async () => {
+      setTestConfig({ UPSTREAM_SYNC_TIMEOUT_MS: '30000' });
+      expect(await submit(output, answer())).to.include({ message: 'The model returned no usable output.' });
+      expect(await readdir(folder)).to.deep.equal([]);
+      server.on('POST /make', answer());
+      const protocol: Protocol = { auth: { type: 'bearer' }, probe: { path: '/health' } };
+      const video = { submit: { path: '/make', output } };
+      const route = buildRoute('http', 'video', 'core', { baseUrl: server.url, protocol: { ...protocol, video } });
+      expect(await create(route).submit(request())).to.include({ state: 'succeeded' });
+      const [name = ''] = await readdir(folder);
+      expect((await stat(join(folder, name))).size).to.be.above(64 * 1024 * 1024);
     });
-    expect(await readdir(folder)).to.deep.equal([]);
-  });
+  }
 
   it('fails an output that is larger than outputs may be', async () => {
     setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000', MEDIA_MAX_BYTES: '1000000' });

@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
 import { parseBoundedJson, tryParseBoundedJson } from '../../lib/boundedJson.ts';
-import { OUTPUTS_MAX } from '../../spec/catalog.ts';
+import { config } from '../../lib/config.ts';
+import { type ModelKind, OUTPUTS_MAX } from '../../spec/catalog.ts';
 import { RESPONSE_MAX_BYTES } from './http.ts';
 import { getRequestTrace } from './requestTrace.ts';
 
@@ -22,7 +23,18 @@ const PREFIX_CHARACTERS = 256;
 const URL_MAX_CHARACTERS = 8 * 1024;
 
 /** Largest image that a response contains: other files of its upstream are on the local disk at the same time. */
-export const RESPONSE_IMAGE_MAX_BYTES = 64 * 1024 * 1024;
+const RESPONSE_IMAGE_MAX_BYTES = 64 * 1024 * 1024;
+
+/** Largest size in bytes of the files in a response: of each of them, and of all together. */
+export interface FileLimits {
+  each: number;
+  together: number;
+}
+
+export function getFileLimits(kind: ModelKind): FileLimits {
+  const together = config.MEDIA_MAX_BYTES;
+  return { each: kind === 'image' ? Math.min(RESPONSE_IMAGE_MAX_BYTES, together) : together, together };
+}
 
 /** A field that may contain an image. `*` in its path stands for any name, or any entry of a list. */
 export interface ImageField {
@@ -40,18 +52,18 @@ const IMAGES_API_FIELDS: readonly ImageField[] = [
 /**
  * Reads a response as a stream and writes its images to new files. After an error none of them exists.
  * @param fields where images may be; the first one in the response that is not empty counts, in every entry of its list.
- * @throws InvalidOutputError if the images have more than `maxBytes`, or one is too large; otherwise any error of the stream or a file.
+ * @throws InvalidOutputError if they exceed the limits; otherwise any error of the stream or a file.
  */
 export async function readImageResponse(
   chunks: AsyncIterable<Buffer>,
   newFile: () => Promise<string>,
-  maxBytes: number,
+  { each, together }: FileLimits,
   fields = IMAGES_API_FIELDS,
 ): Promise<ImageResponse> {
   const extracted: ExtractedImages = { field: undefined, rest: '' };
   const parts = extractImageParts(chunks, fields, extracted);
   const images: ResponseImage[] = [];
-  let bytesLeft = maxBytes;
+  let bytesLeft = together;
   try {
     for await (const { entry, text } of splitImages(parts)) {
       const prefix = await readCharacters(text, PREFIX_CHARACTERS);
@@ -64,7 +76,7 @@ export async function readImageResponse(
       } else {
         const file = await newFile();
         const content = decodeBase64(prefix.slice(dataUrlHeader?.length), text);
-        bytesLeft -= await writeOutputFile(content, file, Math.min(bytesLeft, RESPONSE_IMAGE_MAX_BYTES));
+        bytesLeft -= await writeOutputFile(content, file, Math.min(bytesLeft, each));
         images.push({ file, entry });
       }
     }

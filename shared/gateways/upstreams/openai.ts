@@ -5,7 +5,7 @@ import { getContent, type HttpResponse } from '../httpClient.ts';
 import { InvalidOutputError } from '../media/download.ts';
 import { toFormData } from './formData.ts';
 import { type JsonResponse, requestJson, requestStream } from './http.ts';
-import { deleteImageFiles, readImageResponse, type ResponseImage } from './imageResponse.ts';
+import { deleteImageFiles, getFileLimits, readImageResponse, type ResponseImage } from './imageResponse.ts';
 import {
   accountError,
   FAILURE_MESSAGES,
@@ -131,7 +131,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     const { body, images } = await readImageResponse(
       getContent(response),
       () => request.newFile(),
-      config.MEDIA_MAX_BYTES,
+      getFileLimits('image'),
     );
     const data = getField(body, 'data');
     const isAllowed = (item: unknown, entry: number) => !isFiltered([body, item], entry);

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { config } from '../../../lib/config.ts';
-import { isDraining, trackInFlight } from '../../../lib/drain.ts';
+import { isDraining, onDraining, trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import { INPUT_IMAGES_MAX_BYTES } from '../../../spec/limits.ts';
@@ -17,14 +17,14 @@ export interface SlotTask {
 }
 
 /** Bytes of a {@link ByteBudget}, held by one piece of work. */
-export interface HeldBytes {
+interface HeldBytes {
   /** Changes the bytes. Returns false, and changes nothing, if there is no space for more. */
   resize: (bytes: number) => boolean;
   release: () => void;
 }
 
 /** Bytes of this process that its work shares. Work that is alone may hold any number. */
-export class ByteBudget {
+class ByteBudget {
   readonly #bytesMax: number;
   #bytes = 0;
   #holders = 0;
@@ -53,6 +53,65 @@ export class ByteBudget {
         this.#bytes -= held;
       },
     };
+  }
+}
+
+const STOPPING = 'the process stops';
+
+/** Work that waits for bytes of a {@link ByteQueue}. */
+interface WaitingWork {
+  bytes: number;
+  start: (release: () => void) => void;
+  giveUp: (reason: string) => void;
+}
+
+/**
+ * Bytes of this process that work takes in the order in which it asks: a steady flow of small work does not precede large
+ * work. Work that is alone may hold any number.
+ */
+export class ByteQueue {
+  readonly #space: ByteBudget;
+  readonly #waiting = new Set<WaitingWork>();
+
+  constructor(bytesMax: number) {
+    this.#space = new ByteBudget(bytesMax);
+    onDraining(() => this.#waiting.forEach(({ giveUp }) => giveUp(STOPPING)));
+  }
+
+  /**
+   * Waits for the bytes, and returns a function that releases them.
+   * @throws Error if they are not free in time, or before the process stops.
+   */
+  acquire(bytes: number, timeoutMs: number): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (reason: string): void => {
+        this.#waiting.delete(work);
+        clearTimeout(timer);
+        reject(new Error(reason));
+        this.#startNext();
+      };
+      const timer = setTimeout(giveUp, timeoutMs, 'timed out waiting for memory');
+      const start = (release: () => void): void => {
+        clearTimeout(timer);
+        resolve(release);
+      };
+      const work: WaitingWork = { bytes, start, giveUp };
+      this.#waiting.add(work);
+      if (isDraining()) giveUp(STOPPING);
+      else this.#startNext();
+    });
+  }
+
+  #startNext(): void {
+    for (const work of this.#waiting) {
+      if (isDraining() || !this.#space.hasRoom(work.bytes)) return;
+      this.#waiting.delete(work);
+      const { release } = this.#space.hold(work.bytes);
+      work.start(() => {
+        release();
+        this.#startNext();
+      });
+    }
   }
 }
 
@@ -151,4 +210,4 @@ export function getUpstreamSlots(step: 'submit' | 'poll' | 'cancel' | 'collect',
  * Input images in the memory of this process: a submit whose upstream takes contents has them as base64 and as JSON until the
  * response. Upstreams share it, because the heap of the process bounds it.
  */
-export const getImageMemory = perService(() => new ByteBudget(INPUT_IMAGES_MAX_BYTES));
+export const getImageMemory = perService(() => new ByteQueue(INPUT_IMAGES_MAX_BYTES));

@@ -1,9 +1,8 @@
-import { config } from '../../../lib/config.ts';
 import type { ModelKind } from '../../../spec/catalog.ts';
 import { getContent, type HttpResponse } from '../../httpClient.ts';
 import { deleteTempFile } from '../../media/tempFiles.ts';
 import { isFileResponse, type JsonResponse, readJson } from '../http.ts';
-import { readImageResponse, RESPONSE_IMAGE_MAX_BYTES, writeOutputFile } from '../imageResponse.ts';
+import { getFileLimits, readImageResponse, writeOutputFile } from '../imageResponse.ts';
 import { PRICE_MAX_CENTS } from '../priceTemplate.ts';
 import { isFiltered } from '../responses.ts';
 import type { UpstreamResult } from '../upstream.ts';
@@ -35,14 +34,14 @@ export async function readOutputResponse(
 ): Promise<OutputResponse> {
   const { statusCode: status, headers } = content;
   const isSuccess = status < 300;
+  const limits = getFileLimits(kind);
   let [body, files]: [unknown, string[]] = [undefined, []];
   if (isSuccess && output.at === undefined && isFileResponse(content)) {
     files = [await newFile()];
-    const maxBytes = kind === 'image' ? RESPONSE_IMAGE_MAX_BYTES : Infinity;
-    await writeOutputFile(getContent(content), files[0] as string, Math.min(maxBytes, config.MEDIA_MAX_BYTES));
+    await writeOutputFile(getContent(content), files[0] as string, limits.each);
   } else if (isSuccess && output.at !== undefined && output.as === 'base64') {
     const fields = output.at.map((pointer) => ({ path: splitPointer(pointer), isAddress: false }));
-    const read = await readImageResponse(getContent(content), newFile, config.MEDIA_MAX_BYTES, fields);
+    const read = await readImageResponse(getContent(content), newFile, limits, fields);
     body = read.body;
     files = read.images.flatMap((image) => ('file' in image ? image.file : []));
   } else body = await readJson(content);
