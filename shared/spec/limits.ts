@@ -1,6 +1,9 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './durations.ts';
 
-/** Numbers of the specification's Limits table and of docs/decisions.md. Each is defined once. */
+/**
+ * Numbers of the specification's Limits table and of docs/decisions.md. Each is defined once. How long rows of a subject are
+ * kept is in the `feature.ts` of the subject; limits of the catalog are in `catalog.ts`.
+ */
 
 export const PAGE_SIZE = 20;
 /** Number of matching items that a filtered list counts and shows; older ones need narrower filters. */
