@@ -40,7 +40,7 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     foundBy: ['automatic-topups-are-an-hour-apart'],
   },
   {
-    name: 'a webhook event is marked as applied before what it names is read, and nothing reconciles it',
+    name: 'a webhook event is marked as applied before what it names is read, and nothing else reads that',
     changes: [
       {
         file: 'shared/domain/billing/paymentEvents.ts',
@@ -56,6 +56,12 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       },
       { file: REGISTRY, find: 'singleFlight(reconcilePayments)', replace: 'async () => {}' },
       { file: REGISTRY, find: 'singleFlight(runBillingMaintenance)', replace: 'async () => {}' },
+      {
+        file: 'shared/domain/billing/pendingTopups.ts',
+        within: 'syncPendingTopup',
+        find: 'else await settleTopup(await fetchCheckoutTopup($topup));',
+        replace: '',
+      },
     ],
     foundBy: [
       'payments-are-topups',
