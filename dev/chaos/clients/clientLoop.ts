@@ -64,7 +64,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [1, createDeniedContent],
   [1.2, suspendForAWhile],
   [0.8, adjustCredits],
-  [1, redeemGiftCode],
+  [3, redeemGiftCode],
   [0.8, refundSucceeded],
   [1, deleteAccount],
   [3, changeWebhooks],
