@@ -34,11 +34,12 @@ export function AccountSwitch({
 
 /**
  * Names the account that a session acts on, as the switch does.
+ * @param known accounts of its person, if they are read already.
  * @throws ServiceError invalid_api_key if the person is not a member any more.
  */
-export async function nameCurrentAccount(ctx: Context): Promise<string> {
+export async function nameCurrentAccount(ctx: Context, known?: readonly JoinedAccount[]): Promise<string> {
   const caller = requireCaller(ctx);
-  const accounts = await listJoinedAccounts(caller);
+  const accounts = known ?? (await listJoinedAccounts(caller));
   const current = accounts.find(({ is_current: isCurrent }) => isCurrent);
   if (current === undefined) throw invalidCredentialError(caller);
   return nameAccount(current, accounts);

@@ -109,11 +109,8 @@ function DeletionForm({ email, csrfToken }: { email: string; csrfToken: string }
  */
 async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status: number): Promise<void> {
   const caller = requireCaller(ctx);
-  const [deletion, name, accounts] = await Promise.all([
-    findRequestedDeletion(caller.accountId),
-    nameCurrentAccount(ctx),
-    listJoinedAccounts(caller),
-  ]);
+  const [deletion, accounts] = await Promise.all([findRequestedDeletion(caller.accountId), listJoinedAccounts(caller)]);
+  const name = await nameCurrentAccount(ctx, accounts);
   const csrfToken = createCsrfToken(ctx);
   const isOwner = mayDo(ctx, 'own');
   const isNew = problem === undefined && consumeOutcome(ctx) === 'requested';
