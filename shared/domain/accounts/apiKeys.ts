@@ -27,7 +27,7 @@ import { withAccountOfCaller } from './lockedCredentials.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { assertEnoughRights } from './memberRights.ts';
 import { makesKeysWithoutStaffRights } from './staffRights.ts';
-import { staleFormError } from './staleForm.ts';
+import { assertFormNotStale } from './staleForm.ts';
 import { ensureTestAccount, lockTestAccount, requireTestMode } from './testAccounts.ts';
 
 /** A new key with its text, which is not stored. */
@@ -200,8 +200,7 @@ export async function updateApiKey(
       ...listChangedOptions(key, options),
     ];
     if (changed.length === 0) return key;
-    if (expectedVersion !== undefined && expectedVersion !== String(key.version))
-      throw staleFormError('This API key was changed');
+    assertFormNotStale('This API key was changed', { expected: expectedVersion, present: String(key.version) });
     const updated = await key.$query(transaction).patchAndFetch({
       ...(name === undefined ? {} : { name }),
       ...options,

@@ -5,7 +5,7 @@ import { Account } from '../../tables/Account.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { staleFormError } from '../accounts/staleForm.ts';
+import { assertFormNotStale } from '../accounts/staleForm.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
@@ -62,14 +62,11 @@ export async function updateAutoTopupSettings(
         'Automatic top-ups cannot be switched on while the account is being deleted. Undo the deletion on the account page first.',
       );
     const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
-    const found = toAutoTopupSettings(locked);
+    const present = formatAutoTopupSettings(toAutoTopupSettings(locked));
     const changed = await locked.$query(transaction).patchAndFetch({ ...patch, ...cleared });
     const settings = toAutoTopupSettings(changed);
-    if (
-      expected !== undefined &&
-      ![expected, formatAutoTopupSettings(settings)].includes(formatAutoTopupSettings(found))
-    )
-      throw staleFormError('The settings of automatic top-ups were changed');
+    const intended = formatAutoTopupSettings(settings);
+    assertFormNotStale('The settings of automatic top-ups were changed', { expected, present, intended });
     const details = {
       state: changed.auto_topup_enabled ? 'on' : 'off',
       amount_cents: changed.auto_topup_amount_cents,

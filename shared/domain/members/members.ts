@@ -18,7 +18,7 @@ import { describeRecipient, pickOwnerColumns } from '../accounts/people.ts';
 import { removeStaffRightsOfKeys } from '../accounts/staffRights.ts';
 import { hasActedAsStaff } from '../audit/staffAccounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { staleFormError } from '../accounts/staleForm.ts';
+import { assertFormNotStale } from '../accounts/staleForm.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { describePerson, endMembership } from '../signIn/endMembership.ts';
 import { type RevokedAccess, revokeCredentials } from '../signIn/revokeAccess.ts';
@@ -126,7 +126,7 @@ export async function changeMember(
   await withAccountOfCaller(caller, async (transaction, account) => {
     const member = await requireLockedMember(transaction, caller, uuid);
     const { number, role: former } = member;
-    const found = formatMember(member, (await listMemberLimits(accountId, transaction)).get(number) ?? null);
+    const present = formatMember(member, (await listMemberLimits(accountId, transaction)).get(number) ?? null);
     const isRoleChanged = role !== undefined && role !== former;
     const isOwn = number === requireMember(caller).number;
     if (isRoleChanged) {
@@ -150,7 +150,7 @@ export async function changeMember(
         field: 'credit_limit',
       });
     if (!isRoleChanged && !isLimitChanged) return;
-    if (expected !== undefined && expected !== found) throw staleFormError('This member was changed');
+    assertFormNotStale('This member was changed', { expected, present });
     const details: Record<string, string | number> = {
       member: await describePerson(transaction, member),
       ...(isRoleChanged ? { role, former_role: former } : {}),

@@ -11,7 +11,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { assertEnoughRights } from '../accounts/memberRights.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { staleFormError } from '../accounts/staleForm.ts';
+import { assertFormNotStale } from '../accounts/staleForm.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
@@ -98,8 +98,8 @@ export async function changeApplicationLimit(
     );
     if (row === undefined) return false;
     const { current } = await getOfferedLimit(accountId, row.client_id, transaction);
-    if (expected !== undefined && ![expected, formatLimit(limit)].includes(formatLimit(current)))
-      throw staleFormError('The spending limit was changed');
+    const [present, intended] = [formatLimit(current), formatLimit(limit)];
+    assertFormNotStale('The spending limit was changed', { expected, present, intended });
     await setApplicationLimit(transaction, caller, { clientId: row.client_id, name: row.name }, limit, origin);
     return true;
   });
