@@ -11,7 +11,6 @@ import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { executeFormOnce } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/lists.ts';
@@ -104,7 +103,7 @@ async function renderGiftCodes(
           <CopyText id="code" text={code} label="Gift code" />
         </section>
       )}
-      <CreateForm token={createCsrfToken(ctx)} form={problem === undefined ? new URLSearchParams() : getForm(ctx)} />
+      <CreateForm form={problem === undefined ? new URLSearchParams() : getForm(ctx)} />
       <section class="card" aria-label="Gift codes">
         <Table
           label="Gift codes"
@@ -138,14 +137,14 @@ function describeEnd({ revoked_at: revokedAt, expires_at: expiresAt, uses, uses_
   return uses >= most ? 'used up' : '';
 }
 
-function CreateForm({ token, form }: { token: string; form: URLSearchParams }): VNode {
+function CreateForm({ form }: { form: URLSearchParams }): VNode {
   const field = (name: string, label: string, hint: string, required = true) => (
     <TextField id={name} {...{ name, label, hint, required }} value={form.get(name) ?? ''} autocomplete="off" />
   );
   return (
     <section class="card" aria-labelledby="create">
       <h2 id="create">Create a gift code</h2>
-      <Form action={STAFF_PATH} token={token}>
+      <Form action={STAFF_PATH}>
         <input type="hidden" name="request" value={randomUUID()} />
         {field('credits', 'Credits', 'Of one redemption, such as 100.')}
         {field('uses', 'Uses', 'Number of accounts that may redeem it, once each.')}

@@ -2,7 +2,6 @@ import type { ComponentChildren, VNode } from 'preact';
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { t } from '../texts.ts';
 import { Form } from './form.tsx';
@@ -75,7 +74,7 @@ export function ConfirmationForm(props: ConfirmationFormProps): VNode {
   const { ctx, step, request = randomUUID(), children, button, returnPath, cancelLabel = t.cancel() } = props;
   const tone = props.isHarmless === true ? 'main' : 'main danger';
   return (
-    <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
+    <Form action={ctx.path.replace(/\/?$/, '/')} class="apart">
       <input type="hidden" name="request" value={request} />
       {children}
       <div class="buttons">

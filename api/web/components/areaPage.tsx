@@ -9,7 +9,6 @@ import { hasPermission, type StaffPermission, type StaffRole } from '../../../sh
 import { requireCaller, requirePerson, type Context } from '../../context.ts';
 import { type Lazy, resolve } from '../../lazy.ts';
 import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import {
   type AccountEntry,
   type AreaNotice,
@@ -69,7 +68,7 @@ export async function sendAccountAreaPage(
     navigation: { label: t.account(), entries: listAccountEntries(role), email },
     corner: (
       <>
-        <AccountSwitch accounts={accounts} csrfToken={createCsrfToken(ctx)} />
+        <AccountSwitch accounts={accounts} />
         <Balance credits={balance} plan={plan} />
       </>
     ),
@@ -92,7 +91,7 @@ export async function sendStaffConsolePage(
 }
 
 interface Area {
-  navigation: Omit<AreaNavigationProps, 'current' | 'csrfToken'>;
+  navigation: Omit<AreaNavigationProps, 'current'>;
   corner?: VNode;
   notices: readonly AreaNotice[];
   hasScript?: boolean;
@@ -116,7 +115,7 @@ function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: 
     </>
   );
   const title = problem === undefined ? resolve(outcome?.[0] ?? page.title ?? heading) : t.errorTitle({ heading });
-  const navigation = { ...area.navigation, current, csrfToken: createCsrfToken(ctx) };
+  const navigation = { ...area.navigation, current };
   const { corner, hasScript } = area;
   sendPage(ctx, { title, body, heading, hasMedia, refresh, navigation, corner, hasScript }, status);
 }

@@ -11,7 +11,6 @@ import type { Account } from '../../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { consumeDraft, DRAFT_ACCOUNT_FIELD } from '../../../pipeline/cookies/draftCookie.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form, Notice } from '../../../web/components/form.tsx';
@@ -76,7 +75,6 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
       <CreateSection
         account={account}
         values={entered ?? keyForm.write({ name: draft.name })}
-        csrfToken={createCsrfToken(ctx)}
       />
     </>
   );
@@ -93,7 +91,6 @@ interface CreateProps {
   account: Account;
   /** Texts of the form. */
   values: URLSearchParams;
-  csrfToken: string;
 }
 
 function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits }): VNode {
@@ -137,11 +134,11 @@ function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits 
   );
 }
 
-function CreateSection({ account, values, csrfToken }: CreateProps): VNode {
+function CreateSection({ account, values }: CreateProps): VNode {
   return (
     <section class="card" aria-labelledby="create-key">
       <h2 id="create-key">{shared.createKey()}</h2>
-      <Form action={KEYS_PATH} token={csrfToken}>
+      <Form action={KEYS_PATH}>
         <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <keyForm.Fields values={values} only={config.TEST_UPSTREAM_URL === undefined ? ['name'] : ['name', 'mode']} />

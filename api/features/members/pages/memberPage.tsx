@@ -3,7 +3,6 @@ import { findMember, formatMember, type ListedMember } from '../../../../shared/
 import { listMemberLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { defineForm } from '../../../web/components/defineForm.tsx';
@@ -52,7 +51,7 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
       {isPresent ? (
         <section class="card" aria-labelledby="member">
           <h2 id="member">{email}</h2>
-          <Form action={path} token={createCsrfToken(ctx)}>
+          <Form action={path}>
             <input type="hidden" name={FORMER_MEMBER_FIELD} value={former} />
             <memberForm.Fields
               values={entered ?? memberForm.write({ role, credit_limit: current })}

@@ -7,7 +7,6 @@ import type { SpendingLimitState } from '../../../../shared/presenters/spendingL
 import { ASSIGNABLE_ROLES } from '../../../../shared/spec/roles.ts';
 import type { Invitation } from '../../../../shared/tables/Invitation.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parsePage } from '../../../pipeline/lists.ts';
 import { mayDo, type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { defineForm } from '../../../web/components/defineForm.tsx';
@@ -57,7 +56,6 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
   const former = page.items.filter(({ removed_at: removedAt }) => removedAt !== null);
   const entered =
     flash.problem !== undefined && ctx.path === MEMBERS_PATH ? inviteForm.keep(ctx.state.form) : undefined;
-  const csrfToken = createCsrfToken(ctx);
   const children = (
     <>
       <MembersSection id="members" title={t.members()} members={present} {...shown} />
@@ -70,7 +68,7 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
           {invitations.totalItems === 0 ? null : <InvitationsSection invitations={invitations} />}
           <section class="card" aria-labelledby="invite">
             <h2 id="invite">{t.invite()}</h2>
-            <Form action={MEMBERS_PATH} token={csrfToken}>
+            <Form action={MEMBERS_PATH}>
               <inviteForm.Fields values={entered ?? inviteForm.write({ role: 'developer' })} />
               <button type="submit" class="main">
                 {t.sendInvitation()}

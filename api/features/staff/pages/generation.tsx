@@ -6,7 +6,6 @@ import { type GenerationContent, viewGenerationContent } from '../../../../share
 import { findGenerationForStaff, type StaffGeneration } from '../../../../shared/domain/staff/generations.ts';
 import { requireActor, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { mayUse, type Outcomes, type PageProblem, sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
@@ -81,7 +80,7 @@ async function renderGeneration(
       {content === undefined && generation.deleted_at === null && mayUse(ctx, 'viewContent') ? (
         <Section id="view-content" title="Prompt and output">
           <p>They belong to the customer. Viewing them is recorded with your reason.</p>
-          <Form action={`${getGenerationPath(generation)}content/`} token={createCsrfToken(ctx)}>
+          <Form action={`${getGenerationPath(generation)}content/`}>
             <ReasonField />
             <button type="submit" class="apart">
               View prompt and output

@@ -1,7 +1,6 @@
 import { getDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
@@ -24,7 +23,6 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
   const { deliveries = { page: 1 }, shownSecret, ...problem } = flash;
   const { uuid, secret, publicKey } = await getDefaultSecret(accountId);
   const list = await listDeliveries(accountId, uuid, deliveries.page, deliveries);
-  const csrfToken = createCsrfToken(ctx);
   const children = (
     <>
       {shownSecret === undefined ? null : (
@@ -38,7 +36,7 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
         <p>{ENDPOINT.keysLead()}</p>
         <PublicKey text={publicKey} />
         <div class="buttons">
-          <ActionForm path={DEFAULT_ENDPOINT_PATH} action="show" label={ENDPOINT.showSecret()} csrfToken={csrfToken} />
+          <ActionForm path={DEFAULT_ENDPOINT_PATH} action="show" label={ENDPOINT.showSecret()} />
           <a class="button slight" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
             {ENDPOINT.rotateSecret()}
           </a>

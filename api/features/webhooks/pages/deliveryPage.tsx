@@ -3,7 +3,6 @@ import { type DeliveryDetails, readDelivery, redeliver } from '../../../../share
 import { identifyMessage } from '../../../../shared/domain/webhooks/signingKeys.ts';
 import type { DeliveryAttempt } from '../../../../shared/tables/WebhookDelivery.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
@@ -35,7 +34,7 @@ async function renderDeliveryPage(ctx: Context, flash: PageProblem = {}, status 
         </h2>
         <Facts delivery={delivery} />
         {delivery.status === 'pending' ? null : endpoint.disabled_at === null ? (
-          <Form action={path} token={createCsrfToken(ctx)}>
+          <Form action={path}>
             <button type="submit">{t.sendAgain()}</button>
           </Form>
         ) : (

@@ -4,7 +4,6 @@ import { getEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { presentWebhookEndpoint } from '../../../../shared/presenters/webhookEndpoint.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
@@ -42,17 +41,17 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
   const { deliveries = { page: 1 }, newSecret, ...problem } = flash;
   const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
   const list = await listDeliveries(accountId, endpoint.uuid, deliveries.page, deliveries);
-  const [path, csrfToken, name] = [buildEndpointPath(endpoint.uuid), createCsrfToken(ctx), getEndpointName(endpoint)];
+  const [path, name] = [buildEndpointPath(endpoint.uuid), getEndpointName(endpoint)];
   const entered = problem.problem === undefined ? undefined : endpointForm.keep(ctx.state.form);
   const children = (
     <>
       {newSecret === undefined ? null : (
         <NewSecretNotice sentence={ENDPOINT.secretRotatedSentence()} secret={newSecret} />
       )}
-      <StateSection endpoint={endpoint} csrfToken={csrfToken} />
+      <StateSection endpoint={endpoint} />
       <section class="card" aria-labelledby="settings">
         <h2 id="settings">{ENDPOINT.settings()}</h2>
-        <Form action={path} token={csrfToken}>
+        <Form action={path}>
           <input type="hidden" name="action" value="save" />
           <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />
           <button type="submit" class="main">
@@ -74,7 +73,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
   );
 }
 
-function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrfToken: string }): VNode {
+function StateSection({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
   const path = buildEndpointPath(endpoint.uuid);
   const problem = describeProblem(endpoint);
   const isEnabled = endpoint.disabled_at === null;
@@ -99,11 +98,11 @@ function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrf
       <PublicKey text={endpoint.public_key} />
       <PreviousKeysNote endpoint={endpoint} />
       <div class="buttons">
-        {isEnabled ? <ActionForm path={path} action="test" label={ENDPOINT.sendTest()} csrfToken={csrfToken} /> : null}
+        {isEnabled ? <ActionForm path={path} action="test" label={ENDPOINT.sendTest()} /> : null}
         {isEnabled ? (
-          <ActionForm path={path} action="disable" label={ENDPOINT.disable()} csrfToken={csrfToken} />
+          <ActionForm path={path} action="disable" label={ENDPOINT.disable()} />
         ) : (
-          <ActionForm path={path} action="enable" label={ENDPOINT.enable()} csrfToken={csrfToken} />
+          <ActionForm path={path} action="enable" label={ENDPOINT.enable()} />
         )}
         <a class="button slight" href={`${path}rotate/`}>
           {ENDPOINT.rotateSecret()}

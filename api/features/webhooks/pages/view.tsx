@@ -5,7 +5,6 @@ import { listEndpoints } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { WEBHOOK_ENDPOINTS_MAX } from '../../../../shared/spec/limits.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { t as names } from '../../texts.ts';
@@ -47,7 +46,7 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
         </NewSecretNotice>
       )}
       <EndpointsSection endpoints={items} />
-      <AddSection count={items.length} values={entered ?? endpointForm.write({})} csrfToken={createCsrfToken(ctx)} />
+      <AddSection count={items.length} values={entered ?? endpointForm.write({})} />
       <SingleGenerationsSection isUsed={usesDefault} />
     </>
   );
@@ -125,17 +124,16 @@ interface AddSectionProps {
   count: number;
   /** Texts of the form. */
   values: URLSearchParams;
-  csrfToken: string;
 }
 
-function AddSection({ count, values, csrfToken }: AddSectionProps): VNode {
+function AddSection({ count, values }: AddSectionProps): VNode {
   return (
     <section class="card" aria-labelledby="add-endpoint">
       <h2 id="add-endpoint">{t.addEndpointHeading()}</h2>
       {count >= WEBHOOK_ENDPOINTS_MAX ? (
         <p>{t.tooManyEndpoints({ max: WEBHOOK_ENDPOINTS_MAX })}</p>
       ) : (
-        <Form action={WEBHOOKS_PATH} token={csrfToken}>
+        <Form action={WEBHOOKS_PATH}>
           <input type="hidden" name="request" value={randomUUID()} />
           <endpointForm.Fields values={values} />
           <button type="submit" class="main">

@@ -8,7 +8,6 @@ import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
@@ -21,7 +20,7 @@ const CREDITS = /^\d{1,9}$/;
 
 async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const settings = await getNotificationSettings(requireCaller(ctx).accountId);
-  const children = <NotificationsForm settings={settings} csrfToken={createCsrfToken(ctx)} />;
+  const children = <NotificationsForm settings={settings} />;
   const page = { current: SETTINGS_PATH, heading: t.notifications(), outcomes: OUTCOMES, ...flash, children } as const;
   await sendAccountAreaPage(ctx, page, status);
 }

@@ -24,16 +24,11 @@ export function NotificationsSection(): VNode {
   );
 }
 
-interface NotificationsFormProps {
-  settings: NotificationSettings;
-  csrfToken: string;
-}
-
 /** Switches for the kinds of messages, and the threshold of low credits. */
-export function NotificationsForm({ settings, csrfToken }: NotificationsFormProps): VNode {
+export function NotificationsForm({ settings }: { settings: NotificationSettings }): VNode {
   const { email, creditsLowThreshold, effectiveThreshold } = settings;
   return (
-    <Form action={NOTIFICATIONS_PATH} token={csrfToken}>
+    <Form action={NOTIFICATIONS_PATH}>
       <section class="card" aria-labelledby="messages">
         <h2 id="messages">{SETTINGS.email()}</h2>
         {config.SMTP_URL === undefined ? <p class="note">{SETTINGS.notSent()}</p> : null}

@@ -9,7 +9,6 @@ import { listJoinedAccounts } from '../../../../../shared/domain/members/switchA
 import { isSignInRecent } from '../../../../../shared/domain/signIn/recentSignIn.ts';
 import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
 import { AccountSwitch, nameCurrentAccount } from '../../../../web/components/accountSwitch.tsx';
 import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
@@ -44,7 +43,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
           <strong>{name}</strong>
         </p>
         {isRecent ? (
-          <DeletionForm email={summary.email} csrfToken={createCsrfToken(ctx)} />
+          <DeletionForm email={summary.email} />
         ) : (
           <SignInAgain returnTo={DELETION_PATH} />
         )}
@@ -84,9 +83,9 @@ function Consequences(summary: DeletionSummary): VNode {
   );
 }
 
-function DeletionForm({ email, csrfToken }: { email: string; csrfToken: string }): VNode {
+function DeletionForm({ email }: { email: string }): VNode {
   return (
-    <Form action={DELETION_PATH} token={csrfToken}>
+    <Form action={DELETION_PATH}>
       <div class="field">
         <label for="email">{t.typeToConfirm({ email })}</label>
         <input id="email" type="email" name="email" autocomplete="off" required maxLength={EMAIL_MAX_CHARACTERS} />
@@ -111,7 +110,6 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
   const caller = requireCaller(ctx);
   const [deletion, accounts] = await Promise.all([findRequestedDeletion(caller.accountId), listJoinedAccounts(caller)]);
   const name = await nameCurrentAccount(ctx, accounts);
-  const csrfToken = createCsrfToken(ctx);
   const isOwner = mayDo(ctx, 'own');
   const isNew = problem === undefined && consumeOutcome(ctx) === 'requested';
   const canUndo = deletion !== null && deletion.canUndo;
@@ -137,7 +135,7 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
         )}
         {canUndo && isOwner ? (
           <>
-            <Form action={`${DELETION_PATH}undo/`} token={csrfToken}>
+            <Form action={`${DELETION_PATH}undo/`}>
               <button type="submit" class="main wide">
                 {t.undo()}
               </button>
@@ -149,8 +147,8 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
             </p>
           </>
         ) : null}
-        <AccountSwitch accounts={accounts} csrfToken={csrfToken} />
-        <Form action="/account/sign-out/" token={csrfToken} class="apart">
+        <AccountSwitch accounts={accounts} />
+        <Form action="/account/sign-out/" class="apart">
           <button type="submit" class="wide">
             {shared.signOut()}
           </button>

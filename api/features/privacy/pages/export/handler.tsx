@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { startAccountExport } from '../../../../../shared/domain/privacy/export.ts';
 import { isSignInRecent } from '../../../../../shared/domain/signIn/recentSignIn.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { EXPORT_PATH } from '../deletion/paths.ts';
 import { getBrand } from '../../../../web/brand.ts';
@@ -27,7 +26,7 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
       <h2 id="contents">{t.contents()}</h2>
       <p>{t.list()}</p>
       {isRecent ? (
-        <Form action={EXPORT_PATH} token={createCsrfToken(ctx)}>
+        <Form action={EXPORT_PATH}>
           <button type="submit" class="main">
             {shared.download()}
           </button>

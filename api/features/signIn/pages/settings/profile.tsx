@@ -36,11 +36,10 @@ interface ProfileProps {
   person: Person;
   accountUuid: string;
   draft: FormDraft;
-  csrfToken: string;
 }
 
 /** Profile form with the e-mail address. */
-export function ProfileSection({ person, accountUuid, draft, csrfToken }: ProfileProps): VNode {
+export function ProfileSection({ person, accountUuid, draft }: ProfileProps): VNode {
   const { first_name, use_case, language } = person;
   return (
     <section class="card" aria-labelledby="profile">
@@ -49,7 +48,7 @@ export function ProfileSection({ person, accountUuid, draft, csrfToken }: Profil
         <dt>{shared.emailAddress()}</dt>
         <dd>{person.email}</dd>
       </dl>
-      <Form action="/account/profile/" token={csrfToken} class="inline">
+      <Form action="/account/profile/" class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={accountUuid} />
         <profileForm.Fields values={profileForm.write({ first_name, use_case, language, ...draft })} />
         <button type="submit">{shared.save()}</button>

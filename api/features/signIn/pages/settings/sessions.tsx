@@ -6,13 +6,8 @@ import { formatRelativeTime, formatDate } from '../../../../web/components/forma
 import { t as shared } from '../../../../web/texts.ts';
 import { SESSIONS as t } from './texts.ts';
 
-interface SessionsProps {
-  sessions: ActiveWebSession[];
-  csrfToken: string;
-}
-
 /** Active sessions of the account. */
-export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
+export function SessionsSection({ sessions }: { sessions: ActiveWebSession[] }): VNode {
   return (
     <section class="card" aria-labelledby="sessions">
       <h2 id="sessions">{t.activeSessions()}</h2>
@@ -33,7 +28,7 @@ export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
                 </span>
               </div>
               {session.isCurrent ? (
-                <Form action="/account/sign-out/" token={csrfToken}>
+                <Form action="/account/sign-out/">
                   <button type="submit" class="slight" aria-label={t.signOutOfThis()}>
                     {shared.signOut()}
                   </button>

@@ -195,7 +195,7 @@ const SECTIONS: readonly DesignSection[] = [
         />
         <TextArea id="design-list" name="list" label="List" hint="One item a line." value={'imgmodel-2'} />
         <limitForm.Fields values={limitForm.write({ limit: null })} />
-        <Form action={DESIGN_PATH} token="">
+        <Form action={DESIGN_PATH}>
           <TextField id="design-amount" name="amount" label="Not accepted" hint="The notice at the top links to it." />
         </Form>
         <div class="choices apart">

@@ -40,7 +40,7 @@ async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status =
       </Section>
       {mayUse(ctx, 'tryUpstreams') ? (
         <>
-          <RequestForm ctx={ctx} routes={routes} shown={shown} />
+          <RequestForm routes={routes} shown={shown} />
           <Section id="trials" title="Trials">
             <TrialTable trials={await listTrials(TRIALS_SHOWN)} />
           </Section>
@@ -91,13 +91,7 @@ function describeLimits({ concurrency, perMinute }: ListedRoute): string {
   return limits.length === 0 ? 'none' : limits.join(', ');
 }
 
-interface RequestFormProps {
-  ctx: Context;
-  routes: readonly ListedRoute[];
-  shown: ShownRequest | undefined;
-}
-
-function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
+function RequestForm({ routes, shown }: { routes: readonly ListedRoute[]; shown: ShownRequest | undefined }): VNode {
   const names = [...new Set(routes.map(({ upstream }) => upstream))];
   return (
     <Section id="request" title="Try an upstream">
@@ -129,7 +123,7 @@ function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
       {shown === undefined ? null : (
         <div class="apart">
           <Steps label="Request" lines={shown.lines} />
-          <SendForm ctx={ctx} upstream={shown.upstream} prompt={shown.prompt} />
+          <SendForm upstream={shown.upstream} prompt={shown.prompt} />
         </div>
       )}
     </Section>
