@@ -92,17 +92,15 @@ function AffiliateProgram({ affiliate }: { affiliate: AffiliateFigures }): VNode
         {processor.isSimulated ? <p class="hint">{t.simulated()}</p> : isPayoutEnabled && <p>{t.payoutsEnabled()}</p>}
       </section>
       <div class="columns">
-        <section class="card" aria-labelledby="months">
-          <h2 id="months">{t.commissionByMonth()}</h2>
+        <Section id="months" title={t.commissionByMonth()}>
           <BarChart
             title={t.commissionByMonth()}
             bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
             format={formatUsd}
             empty={t.noCommissions()}
           />
-        </section>
-        <section class="card" aria-labelledby="sign-ups">
-          <h2 id="sign-ups">{t.signUpsByMonth()}</h2>
+        </Section>
+        <Section id="sign-ups" title={t.signUpsByMonth()}>
           <BarChart
             title={t.signUpsByMonth()}
             bars={recent.map(({ month, referrals }) => ({ label: month, value: referrals }))}
@@ -110,7 +108,7 @@ function AffiliateProgram({ affiliate }: { affiliate: AffiliateFigures }): VNode
             kind="second"
             empty={t.noSignUps()}
           />
-        </section>
+        </Section>
         <CommissionsSection commissions={commissions} />
         <PayoutsSection payouts={payouts} />
       </div>

@@ -19,7 +19,8 @@ import { ACCOUNTS_PATH } from './accountSearch.tsx';
 import { getAccountPath } from './actions/accountActions.tsx';
 import { parseReason, ReasonField } from './actions/defineAction.tsx';
 import { getGenerationPath } from './actions/generationActions.tsx';
-import { Facts, OutputPreview, Section } from './sections.tsx';
+import { Facts, Section } from '../../../web/components/section.tsx';
+import { OutputPreview } from './sections.tsx';
 
 const OUTCOMES = {
   refunded: 'The credits of the generation are refunded.',
@@ -145,7 +146,7 @@ function ContentSection({ content }: { content: GenerationContent }): VNode {
         facts={[
           ['Prompt', prompt],
           ['Parameters', JSON.stringify(params)],
-          ...(error === null ? [] : [['Error message', error] as const]),
+          error === null ? null : ['Error message', error],
         ]}
       />
       <OutputPreview path={output} isVideo={getModelInfo(content.model).kind === 'video'} />

@@ -21,6 +21,7 @@ import { Time } from '../../../../web/components/time.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { DELETION_PATH, EXPORT_PATH } from './paths.ts';
 import { t } from './texts.ts';
 
@@ -37,8 +38,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
   const children = (
     <>
       <Consequences {...summary} />
-      <section class="card" aria-labelledby="confirm">
-        <h2 id="confirm">{t.deleteThis()}</h2>
+      <Section id="confirm" title={t.deleteThis()}>
         <p>
           <strong>{name}</strong>
         </p>
@@ -47,7 +47,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
         ) : (
           <SignInAgain returnTo={DELETION_PATH} />
         )}
-      </section>
+      </Section>
     </>
   );
   const page = { current: SETTINGS_PATH, heading: settings.deleteAccount(), ...flash, children } as const;
@@ -57,8 +57,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
 function Consequences(summary: DeletionSummary): VNode {
   const { balance, inFlight, activeKeys, otherMembers, subscription, commissions } = summary;
   return (
-    <section class="card" aria-labelledby="consequences">
-      <h2 id="consequences">{t.consequences()}</h2>
+    <Section id="consequences" title={t.consequences()}>
       <ul class="plain">
         <li>{t.immediately({ keys: activeKeys })}</li>
         {otherMembers === 0 ? null : <li>{t.membersLeave({ members: otherMembers })}</li>}
@@ -79,7 +78,7 @@ function Consequences(summary: DeletionSummary): VNode {
         <li>{t.erased()}</li>
       </ul>
       <p>{t.downloadFirst({ link: EXPORT_PATH })}</p>
-    </section>
+    </Section>
   );
 }
 
