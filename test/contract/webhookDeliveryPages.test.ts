@@ -53,7 +53,7 @@ describe('pages with webhook deliveries', () => {
       expect(repeated.headers.get('location')).to.equal(`${deliveryPath}?done=sent`);
       const page = await pages.show(visitor, `${deliveryPath}?done=sent`);
       expect(getTitle(page)).to.equal('The event is sent again');
-      expect(await pages.show(visitor, `${path}?status=failed`)).to.include('No deliveries match these filters.');
+      expect(await pages.show(visitor, `${path}?status=failed`)).to.include('Nothing matches these filters.');
       expect(await pages.show(visitor, `${path}?status=pending`)).to.include('>Pending</span>');
     });
 
