@@ -10,6 +10,7 @@ import { addMilliseconds } from '../../shared/lib/clock.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import type { SuccessResponse } from './endpoint.ts';
 import { dropEmptyFields } from './requestParameters.ts';
 
 export const PaginationResponse = Type.Object({
@@ -40,6 +41,18 @@ const parseListQuery = createQueryParser(ListQuery);
  */
 export function parsePage(ctx: Context, parameter = 'page'): number {
   return parseListQuery({ page: ctx.query[parameter] }).page;
+}
+
+/**
+ * Parses the cursor of a list whose pages have no numbers.
+ * @returns undefined for the first page.
+ * @throws ServiceError validation_error
+ */
+export function parseCursor(ctx: Context): number | undefined {
+  const { before } = ctx.query;
+  if (before === undefined) return undefined;
+  if (typeof before === 'string' && /^[1-9]\d{0,14}$/.test(before)) return Number(before);
+  throw new ServiceError('validation_error', 'before must be the cursor of a page. Open the list again.');
 }
 
 const instantParameter = (description: string) =>
@@ -112,8 +125,22 @@ export function buildFilterQuery(parameters: Parameters, names: readonly string[
 }
 
 /** Body of a list response. */
-export const pageResponse = <Item extends Type.TSchema>(item: Item) =>
+export const pageSchema = <Item extends Type.TSchema>(item: Item) =>
   Type.Object({ pagination: PaginationResponse, data: Type.Array(item) });
+
+/** Response with one page of a list. */
+export const pageResponse = (
+  item: Type.TSchema,
+  example: unknown,
+  description = 'One page of the list.',
+): SuccessResponse => ({
+  description,
+  schema: pageSchema(item),
+  example: {
+    pagination: { next: null, previous: null, current_page: 1, total_pages: 1, total_items: 1 },
+    data: [example],
+  },
+});
 
 /** Builds a list response. `path` is the path of the list and `query` its filters, for `next` and `previous`. */
 export function presentPage<Item>(

@@ -42,7 +42,7 @@ describe('the library page', () => {
     const second = await visitor.request(at(`/account/library/?${query}&page=2`));
     expect(countCards(second.text)).to.equal(Math.min(20, total - 20));
     const none = await visitor.request(at('/account/library/?to=2020-01-01'));
-    expect(none.text).to.include('No generations match these filters.').and.to.include('0 match.');
+    expect(none.text).to.include('Nothing matches these filters.').and.to.include('0 match.');
   });
 
   it('includes the whole last day, as a range of the API that ends with the next day', async () => {
@@ -169,7 +169,7 @@ describe('the library page', () => {
       await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
       const done = await visitor.request(at(`${path}?done=canceled`));
       expect(done.text).to.include('The generation is canceled and its credits are refunded.');
-      expect(done.text).to.match(/<title>Generation canceled\b/);
+      expect(done.text).to.match(/<title>The generation is canceled\b/);
       expect(done.text).to.include('Canceled, refunded</span>').and.to.not.include(`${path}cancel/`);
       expect(await customer.balance()).to.equal(1_100);
       // The confirmation of a generation that has ended leads to its page.

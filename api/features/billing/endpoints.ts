@@ -10,7 +10,7 @@ import { listInvoices } from '../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getExamplePlan, getOfferedPlans } from '../../../shared/lib/catalog/catalog.ts';
 import { getBillingStatusResponse, presentBillingStatus } from '../../../shared/presenters/billingStatus.ts';
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleAccountPlan } from '../../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, getExampleAccountPlan } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
@@ -139,10 +139,7 @@ export const BILLING: Feature = {
       description:
         'Invoices of the subscription and of top-ups. The list is read from the database, so that it works while the payment processor is unavailable. The number and the addresses of a top-up follow some seconds after its payment.',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(InvoiceResponse),
-        example: examplePage({
+      response: pageResponse(InvoiceResponse, {
           uuid: EXAMPLE_UUID,
           invoice_id: 'in_123',
           number: 'A1B2C3D4-0001',
@@ -160,7 +157,6 @@ export const BILLING: Feature = {
           hosted_invoice_url: 'https://invoice.example.org/i/123',
           pdf_url: 'https://invoice.example.org/i/123/pdf',
         }),
-      },
       run: async ({ accountId, query }) =>
         presentPage(await listInvoices(accountId, query.page), '/api/billing/invoices/', presentInvoice),
     }),

@@ -11,11 +11,10 @@ import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { executeFormOnce } from '../../pipeline/idempotency.ts';
-import { seeOther } from '../../pipeline/redirect.ts';
+import { redirectTo, seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/lists.ts';
-import type { HttpRoute } from '../../pipeline/route.ts';
+import { actionRoutes, type HttpRoute } from '../../pipeline/route.ts';
 import { CopyText } from '../../web/components/copyText.tsx';
 import { TextField } from '../../web/components/fields.tsx';
 import { Form } from '../../web/components/form.tsx';
@@ -27,6 +26,7 @@ import { sendStaffConsolePage } from '../../web/components/areaPage.tsx';
 import { Table } from '../../web/components/table.tsx';
 import { BILLING_PATH, renderBillingPage } from '../billing/pages/view.tsx';
 import { defineAction } from '../staff/pages/actions/defineAction.tsx';
+import { Section } from '../../web/components/section.tsx';
 import { CreateGiftCodeRequest, createRequestedCode, RedeemRequest } from './endpoints.ts';
 
 const STAFF_PATH = '/admin/gift-codes/';
@@ -39,7 +39,7 @@ const redeemCode = showErrorsOn(renderBillingPage)(async (ctx) => {
   seeOther(ctx, `${BILLING_PATH}?done=gift`);
 });
 
-const withListErrors = showErrorsOn((ctx, { problem }, status) => renderGiftCodes(ctx, { problem }, status));
+const withListErrors = showErrorsOn(renderGiftCodes);
 
 /** Shows the code in the response to the form: a page with the code could be opened again. */
 const createCode = withListErrors(async (ctx) => {
@@ -98,13 +98,12 @@ async function renderGiftCodes(
   const children = (
     <>
       {code === undefined ? null : (
-        <section class="card" aria-labelledby="created">
-          <h2 id="created">The new code</h2>
+        <Section id="created" title="The new code">
           <p>It is shown only once.</p>
           <CopyText id="code" text={code} label="Gift code" />
-        </section>
+        </Section>
       )}
-      <CreateForm token={createCsrfToken(ctx)} form={problem === undefined ? new URLSearchParams() : getForm(ctx)} />
+      <CreateForm form={problem === undefined ? new URLSearchParams() : getForm(ctx)} />
       <section class="card" aria-label="Gift codes">
         <Table
           label="Gift codes"
@@ -125,7 +124,7 @@ async function renderGiftCodes(
       <PageLinks list={list} path={STAFF_PATH} />
     </>
   );
-  const outcomes = { revoked: ['Gift code revoked', 'The gift code is revoked.'] } as const;
+  const outcomes = { revoked: 'The gift code is revoked.' };
   const flash = problem === undefined ? {} : { problem };
   await sendStaffConsolePage(ctx, { current: STAFF_PATH, heading: 'Gift codes', outcomes, ...flash, children }, status);
 }
@@ -138,14 +137,13 @@ function describeEnd({ revoked_at: revokedAt, expires_at: expiresAt, uses, uses_
   return uses >= most ? 'used up' : '';
 }
 
-function CreateForm({ token, form }: { token: string; form: URLSearchParams }): VNode {
+function CreateForm({ form }: { form: URLSearchParams }): VNode {
   const field = (name: string, label: string, hint: string, required = true) => (
     <TextField id={name} {...{ name, label, hint, required }} value={form.get(name) ?? ''} autocomplete="off" />
   );
   return (
-    <section class="card" aria-labelledby="create">
-      <h2 id="create">Create a gift code</h2>
-      <Form action={STAFF_PATH} token={token}>
+    <Section id="create" title="Create a gift code">
+      <Form action={STAFF_PATH}>
         <input type="hidden" name="request" value={randomUUID()} />
         {field('credits', 'Credits', 'Of one redemption, such as 100.')}
         {field('uses', 'Uses', 'Number of accounts that may redeem it, once each.')}
@@ -155,26 +153,17 @@ function CreateForm({ token, form }: { token: string; form: URLSearchParams }): 
           Create
         </button>
       </Form>
-    </section>
+    </Section>
   );
 }
 
 const permission = 'adjustCredits';
+const toBilling = redirectTo(BILLING_PATH);
 
 export const GIFT_CODE_PAGES: readonly HttpRoute[] = [
   ['POST', '/account/gift-codes/redeem/', 'page', 'session', 'payment', 'form', redeemCode, { needs: 'manageBilling' }],
-  [
-    'GET',
-    '/account/gift-codes/redeem/',
-    'page',
-    'session',
-    'account',
-    'none',
-    (ctx) => seeOther(ctx, BILLING_PATH),
-    { needs: 'manageBilling' },
-  ],
-  ['GET', STAFF_PATH, 'page', 'session', 'account', 'none', (ctx) => renderGiftCodes(ctx), { permission }],
+  ['GET', '/account/gift-codes/redeem/', 'page', 'session', 'account', 'none', toBilling, { needs: 'manageBilling' }],
+  ['GET', STAFF_PATH, 'page', 'session', 'account', 'none', renderGiftCodes, { permission }],
   ['POST', STAFF_PATH, 'page', 'session', 'account', 'form', createCode, { permission }],
-  ['GET', `${STAFF_PATH}:uuid/revoke/`, 'page', 'session', 'account', 'none', revokeCode.show, { permission }],
-  ['POST', `${STAFF_PATH}:uuid/revoke/`, 'page', 'session', 'account', 'form', revokeCode.submit, { permission }],
+  ...actionRoutes(`${STAFF_PATH}:uuid/revoke/`, revokeCode, { permission }),
 ];

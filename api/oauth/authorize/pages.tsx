@@ -4,7 +4,6 @@ import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
 import { CLI_CLIENT, type OAuthError } from '../../../shared/spec/oauth.ts';
 import type { OAuthClient } from '../../../shared/tables/OAuthClient.ts';
 import type { Context } from '../../context.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { getBrand } from '../../web/brand.ts';
 import { sendRedirectPage } from '../../web/components/redirectPage.tsx';
 import { sendPage } from '../../web/components/layout.tsx';
@@ -50,7 +49,7 @@ export function sendConsentPage(ctx: Context, { request, account, offered, probl
       </ul>
       <p>{redirectUri.startsWith('http://') ? t.returnToProgram({ host }) : t.returnTo({ host })}</p>
       <p class="note">{t.onlyIfStarted()}</p>
-      <Form action={here} token={createCsrfToken(ctx)}>
+      <Form action={here}>
         {scopes.includes('svc:write') ? (
           <limitForm.Fields
             values={limitForm.write({ limit: offered.limit })}
@@ -67,7 +66,7 @@ export function sendConsentPage(ctx: Context, { request, account, offered, probl
         </div>
       </Form>
       <p class="quiet small">{t.changeLater({ link: '/account/applications/' })}</p>
-      <Form action={here} token={createCsrfToken(ctx)}>
+      <Form action={here}>
         <button class="slight" type="submit" name="decision" value="switch">
           {t.otherAccount()}
         </button>

@@ -1,7 +1,7 @@
 import { tryParseBoundedJson } from '../../../shared/lib/boundedJson.ts';
 import type { Context } from '../../context.ts';
-import { isHttps } from './sessionCookie.ts';
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
+import { setCookie } from './setCookie.ts';
 
 /** Values of an account page form that was submitted after its session had ended. */
 export type FormDraft = Partial<Record<(typeof DRAFT_FIELDS)[number], string>>;
@@ -43,15 +43,5 @@ function parseDraft(value: string): Record<string, unknown> {
   return typeof draft === 'object' && draft !== null ? { ...draft } : {};
 }
 
-function setDraftCookie(ctx: Context, value: string, maxAge: number): void {
-  ctx.cookies.secure = isHttps();
-  const options = {
-    httpOnly: true,
-    sameSite: 'lax',
-    path: DRAFT_COOKIE_PATH,
-    overwrite: true,
-    secure: isHttps(),
-    maxAge,
-  } as const;
-  ctx.cookies.set(DRAFT_COOKIE, value, options);
-}
+const setDraftCookie = (ctx: Context, value: string, maxAge: number): void =>
+  setCookie(ctx, DRAFT_COOKIE, value, { maxAge, path: DRAFT_COOKIE_PATH });

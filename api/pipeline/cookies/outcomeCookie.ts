@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
 import type { Context } from '../../context.ts';
-import { isHttps } from './sessionCookie.ts';
+import { setCookie } from './setCookie.ts';
 
 const OUTCOME_COOKIE = 'outcome';
 /** Time for the browser to follow the redirect. */
@@ -13,25 +13,13 @@ const OUTCOME_PARAMETER = /[?&]done=([a-z0-9-]{1,40})(?:&|$)/;
  */
 export function rememberOutcome(ctx: Context, address: string): void {
   const code = OUTCOME_PARAMETER.exec(address)?.[1];
-  if (code !== undefined) setOutcomeCookie(ctx, code, OUTCOME_TTL_MS);
+  if (code !== undefined) setCookie(ctx, OUTCOME_COOKIE, code, { maxAge: OUTCOME_TTL_MS });
 }
 
 /** Returns the outcome in the URL once, if the last action of this browser had it. */
 export function consumeOutcome(ctx: Context): string | undefined {
   const { done } = ctx.query;
   if (typeof done !== 'string' || done === '' || ctx.cookies.get(OUTCOME_COOKIE) !== done) return undefined;
-  setOutcomeCookie(ctx, '', 0);
+  setCookie(ctx, OUTCOME_COOKIE, '', { maxAge: 0 });
   return done;
-}
-
-function setOutcomeCookie(ctx: Context, value: string, maxAge: number): void {
-  ctx.cookies.secure = isHttps();
-  ctx.cookies.set(OUTCOME_COOKIE, value, {
-    httpOnly: true,
-    sameSite: 'lax',
-    path: '/',
-    overwrite: true,
-    secure: isHttps(),
-    maxAge,
-  });
 }

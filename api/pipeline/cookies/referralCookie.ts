@@ -4,7 +4,7 @@ import { now } from '../../../shared/lib/clock.ts';
 import { getServerSecret } from '../../../shared/lib/serverSecret.ts';
 import type { Context } from '../../context.ts';
 import { networkPrefix } from '../networkPrefix.ts';
-import { isHttps } from './sessionCookie.ts';
+import { setCookie } from './setCookie.ts';
 
 const REFERRAL_COOKIE = 'referral';
 
@@ -17,15 +17,8 @@ const NETWORK_HASH_CHARACTERS = 16;
  * effect as forging the cookie.
  */
 export function setReferralCookie(ctx: Context, code: string): void {
-  ctx.cookies.secure = isHttps();
-  ctx.cookies.set(REFERRAL_COOKIE, `${code}.${Math.floor(now().getTime() / 1_000)}`, {
-    httpOnly: true,
-    sameSite: 'lax',
-    path: '/',
-    overwrite: true,
-    secure: isHttps(),
-    maxAge: REFERRAL_WINDOW_MS,
-  });
+  const value = `${code}.${Math.floor(now().getTime() / 1_000)}`;
+  setCookie(ctx, REFERRAL_COOKIE, value, { maxAge: REFERRAL_WINDOW_MS });
 }
 
 /** Reads the referral click of the browser, or null. @param signedInAccountId the account of the current session. */

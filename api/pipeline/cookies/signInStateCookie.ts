@@ -2,7 +2,7 @@ import type { ProviderName } from '../../../shared/gateways/identity/index.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { SIGN_IN_ATTEMPT_MS } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
-import { isHttps } from './sessionCookie.ts';
+import { isHttps, setCookie } from './setCookie.ts';
 
 /**
  * Reads the secret that binds a sign-in to the browser that started it. All sign-ins of a browser with one provider
@@ -16,16 +16,9 @@ export function readSignInState(ctx: Context, provider: ProviderName): string | 
 /** Reads the secret, or creates it, and renews the cookie. */
 export function ensureSignInState(ctx: Context, provider: ProviderName): string {
   const secret = readSignInState(ctx, provider) ?? randomHex(32);
-  ctx.cookies.secure = isHttps();
-  ctx.cookies.set(signInStateCookieName(provider), secret, {
-    httpOnly: true,
-    // Apple responds with a form from its own site, which SameSite=Lax cookies are not sent with.
-    sameSite: provider === 'apple' && isHttps() ? 'none' : 'lax',
-    secure: isHttps(),
-    path: '/',
-    overwrite: true,
-    maxAge: SIGN_IN_ATTEMPT_MS,
-  });
+  // Apple responds with a form from its own site, which SameSite=Lax cookies are not sent with.
+  const sameSite = provider === 'apple' && isHttps() ? 'none' : 'lax';
+  setCookie(ctx, signInStateCookieName(provider), secret, { sameSite, maxAge: SIGN_IN_ATTEMPT_MS });
   return secret;
 }
 

@@ -9,17 +9,11 @@ import { Form } from './form.tsx';
 import { formatDate } from './formatTime.ts';
 
 /** Choice of the account that the session acts on, for a person who is a member of several. */
-export function AccountSwitch({
-  accounts,
-  csrfToken,
-}: {
-  accounts: readonly JoinedAccount[];
-  csrfToken: string;
-}): VNode | null {
+export function AccountSwitch({ accounts }: { accounts: readonly JoinedAccount[] }): VNode | null {
   if (accounts.length < 2) return null;
   const current = accounts.find(({ is_current: isCurrent }) => isCurrent)?.uuid ?? '';
   return (
-    <Form action="/account/switch/" token={csrfToken} class="inline">
+    <Form action="/account/switch/" class="inline">
       <SelectField
         id="switch-to"
         name="switch_to"

@@ -17,15 +17,13 @@ export interface AreaNavigationProps {
   /** Address of the account that is signed in, and a note on it. */
   email: string;
   note?: string;
-  /** From `createCsrfToken(ctx)`. */
-  csrfToken: string;
 }
 
 /** Id by which the button of small screens opens the navigation. */
 const NAVIGATION_ID = 'navigation';
 
 /** Links to the pages of an area: beside the page, on small screens in a drawer that the browser opens and closes. */
-export function AreaNavigation({ label, entries, current, email, note, csrfToken }: AreaNavigationProps): VNode {
+export function AreaNavigation({ label, entries, current, email, note }: AreaNavigationProps): VNode {
   return (
     <aside class="side" id={NAVIGATION_ID} popover="auto" aria-label={t.menu()}>
       <Brand />
@@ -51,7 +49,7 @@ export function AreaNavigation({ label, entries, current, email, note, csrfToken
           {email}
           {note === undefined ? null : <span>{note}</span>}
         </p>
-        <Form action="/account/sign-out/" token={csrfToken}>
+        <Form action="/account/sign-out/">
           <button type="submit" class="slight">
             <Icon name="signOut" />
             {t.signOut()}

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { ERROR_SENTENCES, t } from '../errorTexts.ts';
 import { sendPage } from './layout.tsx';
 import { Form } from './form.tsx';
@@ -15,7 +14,7 @@ export function sendErrorPage(ctx: Context, { code, message }: ServiceError, sta
       <h1>{title}</h1>
       <p>{describeError(code, message)}</p>
       {isWrongAccount ? (
-        <Form action="/account/sign-out/" token={createCsrfToken(ctx)}>
+        <Form action="/account/sign-out/">
           <button type="submit">{t.anotherAccount()}</button>
         </Form>
       ) : null}

@@ -5,14 +5,18 @@ import { getRejectedForm, type RejectedForm } from '../rejectedForm.ts';
 
 const FormContext = createContext<RejectedForm | undefined>(undefined);
 
+/** CSRF token of the forms of a page, from `createCsrfToken`. Empty for a visitor without a session. */
+export const CsrfToken = createContext('');
+
 /**
- * Form with the CSRF token that `requireCsrfToken` checks. `token` comes from `createCsrfToken(ctx)`. One that was not
- * accepted because of a field shows what was entered again, and the message at the field.
+ * Form with the CSRF token that `requireCsrfToken` checks. One that was not accepted because of a field shows what was
+ * entered again, and the message at the field.
  */
-export function Form(props: { action: string; token: string; children: ComponentChildren; class?: string }): VNode {
+export function Form(props: { action: string; children: ComponentChildren; class?: string }): VNode {
+  const token = useContext(CsrfToken);
   return (
     <form method="post" action={props.action} class={props.class}>
-      {props.token === '' ? null : <input type="hidden" name={CSRF_FIELD} value={props.token} />}
+      {token === '' ? null : <input type="hidden" name={CSRF_FIELD} value={token} />}
       <FormContext.Provider value={getRejectedForm(props.action)}>{props.children}</FormContext.Provider>
     </form>
   );

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
+import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { getLanguage } from '../../language.ts';
 import { getAssetPath } from '../assets.ts';
 import { getBrand } from '../brand.ts';
@@ -8,6 +9,7 @@ import { t } from '../texts.ts';
 import { AreaNavigation, type AreaNavigationProps, MenuButton } from './areaNavigation.tsx';
 import { Brand, Favicon } from './brand.tsx';
 import { Footer } from './footer.tsx';
+import { CsrfToken } from './form.tsx';
 import { config } from '../../../shared/lib/config.ts';
 
 export interface PageProps {
@@ -47,7 +49,12 @@ export function sendPage(ctx: Context, page: PageProps, status = 200): void {
   ctx.set('referrer-policy', 'same-origin');
   ctx.set('cache-control', 'no-store');
   ctx.vary('accept-language');
-  ctx.body = `<!doctype html>${renderToString(<PageDocument {...page} />)}`;
+  const document = (
+    <CsrfToken.Provider value={createCsrfToken(ctx)}>
+      <PageDocument {...page} />
+    </CsrfToken.Provider>
+  );
+  ctx.body = `<!doctype html>${renderToString(document)}`;
 }
 
 /** Forms post to our own origin only. To lead to another origin, send a page of its own: see `sendRedirectPage`. */

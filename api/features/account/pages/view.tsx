@@ -25,11 +25,6 @@ import { t } from './texts.ts';
 /** Generations that the overview shows. */
 const LATEST_MAX = 4;
 
-/** Outcome of `checkout=canceled`, with which the payment processor sends the browser back. */
-const CHECKOUT_CANCELED = [t.checkoutCanceled, t.checkoutCanceledSentence] as const;
-
-const PAYMENT_PENDING: Outcome = [t.paymentPending, t.paymentPendingSentence];
-
 /**
  * Renders the overview: the first steps, credits and usage.
  * @param options.isPaymentPending true after a payment has been unconfirmed for some minutes.
@@ -60,25 +55,17 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
       ) : null}
       <div class="columns">
         <CreditsSection account={account} billing={billing} usage={usage} mayBuy={mayDo(ctx, 'manageBilling')} />
-        <section class="card wider" aria-labelledby="days">
-          <div class="heading">
-            <h2 id="days">{t.creditsByDay({ days: USAGE_HISTORY_DAYS })}</h2>
-            <a href="/account/usage/">{pages.usage()}</a>
-          </div>
+        <Section id="days" class="wider" title={t.creditsByDay({ days: USAGE_HISTORY_DAYS })} actions={<a href="/account/usage/">{pages.usage()}</a>}>
           <UsageChart
             title={usageTexts.creditsByDay()}
             usage={days}
             unit="credits"
             empty={usageTexts.noCreditsUsed()}
           />
-        </section>
+        </Section>
       </div>
       {mayDo(ctx, 'viewGenerations') ? (
-        <section class="card" aria-labelledby="latest">
-          <div class="heading">
-            <h2 id="latest">{t.latestGenerations()}</h2>
-            <a href={LIBRARY_PATH}>{pages.library()}</a>
-          </div>
+        <Section id="latest" title={t.latestGenerations()} actions={<a href={LIBRARY_PATH}>{pages.library()}</a>}>
           {latest.items.length === 0 ? (
             <p class="quiet">{t.noGenerations()}</p>
           ) : (
@@ -88,36 +75,35 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
               ))}
             </ul>
           )}
-        </section>
+        </Section>
       ) : null}
       {mayDo(ctx, 'manageKeys') ? (
-        <section class="card" aria-labelledby="request">
-          <div class="heading">
-            <h2 id="request">{t.createWithApi()}</h2>
-            <a href="/account/keys/">{pages.apiKeys()}</a>
-          </div>
+        <Section id="request" title={t.createWithApi()} actions={<a href="/account/keys/">{pages.apiKeys()}</a>}>
           <RequestSamples apiKey="YOUR_API_KEY" />
           <p>{t.orConnect({ link: '/account/applications/#connect' })}</p>
-        </section>
+        </Section>
       ) : null}
     </>
   );
-  const outcome = isPaymentPending ? PAYMENT_PENDING : findCheckoutOutcome(ctx.query['checkout'], billing, account);
+  const outcome = isPaymentPending ? t.paymentPending : findCheckoutOutcome(ctx.query['checkout'], billing, account);
   const { first_name: name } = requirePerson(ctx);
   const heading = name === '' ? pages.overview() : t.hello({ name });
   await sendAccountAreaPage(ctx, {
     current: '/account/',
     heading,
     outcome,
-    title: outcome?.[0] ?? shared.account,
+    title: shared.account,
     children,
     hasMedia: true,
   });
 }
 
-/** Says what is true after a checkout. Without a plan nothing was paid, whatever the address says. */
+/**
+ * Says what is true after a checkout, of which the payment processor gives the code in the address. Without a plan nothing
+ * was paid, whatever the address says.
+ */
 function findCheckoutOutcome(code: unknown, { plan }: BillingStatus, { balance }: Account): Outcome | undefined {
-  if (code === 'canceled') return CHECKOUT_CANCELED;
+  if (code === 'canceled') return t.checkoutCanceled;
   if (code !== 'success' || plan === null) return undefined;
-  return [t.paymentComplete, t.paymentCompleteSentence({ plan: plan.name, balance })];
+  return t.paymentComplete({ plan: plan.name, balance });
 }

@@ -9,7 +9,6 @@ import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT } from '../../../../shared/
 import type { Commission } from '../../../../shared/tables/Commission.ts';
 import type { Payout } from '../../../../shared/tables/Payout.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { BarChart } from '../../../web/components/charts.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
@@ -22,8 +21,8 @@ import { t } from './texts.ts';
 export const AFFILIATE_PATH = '/account/affiliate/';
 
 const OUTCOMES = {
-  enrolled: [t.linkCreated, t.linkCreatedSentence],
-  payouts: [t.payoutsSubmitted, t.payoutsSubmittedSentence],
+  enrolled: t.linkCreated,
+  payouts: t.payoutsSubmitted,
 } as const satisfies Outcomes;
 
 export type AffiliateOutcome = keyof typeof OUTCOMES;
@@ -44,11 +43,10 @@ async function readAffiliateFigures(accountId: number): Promise<AffiliateFigures
 export async function renderAffiliatePage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const { is_affiliate: isAffiliate } = await getAccount(accountId);
-  const token = createCsrfToken(ctx);
   const children = isAffiliate ? (
-    <AffiliateProgram affiliate={await readAffiliateFigures(accountId)} token={token} />
+    <AffiliateProgram affiliate={await readAffiliateFigures(accountId)} />
   ) : (
-    <Enrollment token={token} />
+    <Enrollment />
   );
   await sendAccountAreaPage(
     ctx,
@@ -57,11 +55,11 @@ export async function renderAffiliatePage(ctx: Context, flash: PageProblem = {},
   );
 }
 
-function Enrollment({ token }: { token: string }): VNode {
+function Enrollment(): VNode {
   return (
     <section class="card" aria-label={t.enrollment()}>
       <p>{t.earn({ percent: COMMISSION_PERCENT })}</p>
-      <Form action={AFFILIATE_PATH} token={token}>
+      <Form action={AFFILIATE_PATH}>
         <button type="submit" class="main">
           {t.becomeAffiliate()}
         </button>
@@ -70,7 +68,7 @@ function Enrollment({ token }: { token: string }): VNode {
   );
 }
 
-function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; token: string }): VNode {
+function AffiliateProgram({ affiliate }: { affiliate: AffiliateFigures }): VNode {
   const { stats, clicks, isPayoutEnabled, recent, commissions, payouts } = affiliate;
   return (
     <>
@@ -85,7 +83,7 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
         </div>
         <p class="hint apart">{t.rules({ days: COMMISSION_PENDING_DAYS })}</p>
         {!isPayoutEnabled && (
-          <Form action="/account/payouts/" token={token}>
+          <Form action="/account/payouts/">
             <button type="submit" class="main">
               {affiliate.affiliate.connect_account_id === null ? t.setUpPayouts() : t.continueSetup()}
             </button>
@@ -94,17 +92,15 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
         {processor.isSimulated ? <p class="hint">{t.simulated()}</p> : isPayoutEnabled && <p>{t.payoutsEnabled()}</p>}
       </section>
       <div class="columns">
-        <section class="card" aria-labelledby="months">
-          <h2 id="months">{t.commissionByMonth()}</h2>
+        <Section id="months" title={t.commissionByMonth()}>
           <BarChart
             title={t.commissionByMonth()}
             bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
             format={formatUsd}
             empty={t.noCommissions()}
           />
-        </section>
-        <section class="card" aria-labelledby="sign-ups">
-          <h2 id="sign-ups">{t.signUpsByMonth()}</h2>
+        </Section>
+        <Section id="sign-ups" title={t.signUpsByMonth()}>
           <BarChart
             title={t.signUpsByMonth()}
             bars={recent.map(({ month, referrals }) => ({ label: month, value: referrals }))}
@@ -112,7 +108,7 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
             kind="second"
             empty={t.noSignUps()}
           />
-        </section>
+        </Section>
         <CommissionsSection commissions={commissions} />
         <PayoutsSection payouts={payouts} />
       </div>

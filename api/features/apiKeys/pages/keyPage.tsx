@@ -6,7 +6,6 @@ import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { presentApiKey } from '../../../../shared/presenters/apiKey.ts';
 import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
@@ -17,7 +16,7 @@ import { t } from './texts.ts';
 import { KEYS_PATH } from './view.tsx';
 
 const OUTCOMES = {
-  saved: [t.saved, t.savedSentence],
+  saved: t.saved,
 } as const satisfies Outcomes;
 
 /** Finds the active key that the address names. @throws ServiceError not_found */
@@ -57,7 +56,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
       <p class="quiet small">
         <code>{key.prefix}…</code>
       </p>
-      <Form action={`${KEYS_PATH}${key.uuid}/`} token={createCsrfToken(ctx)}>
+      <Form action={`${KEYS_PATH}${key.uuid}/`}>
         <input type="hidden" name="version" value={version} />
         <keyForm.Fields
           values={values}

@@ -11,7 +11,6 @@ import type { Account } from '../../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { consumeDraft, DRAFT_ACCOUNT_FIELD } from '../../../pipeline/cookies/draftCookie.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Form, Notice } from '../../../web/components/form.tsx';
@@ -22,6 +21,7 @@ import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
 import { TEST_QUERY } from '../../../web/components/testData.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { t as names } from '../../texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { hasOptions, KEY_OPTIONS, keyForm } from './keyForm.tsx';
 import { t } from './texts.ts';
 
@@ -30,7 +30,7 @@ export const KEYS_PATH = '/account/keys/';
 const READING_LINKS = { guide: '/docs/api-keys/', link: '/api/docs/' };
 
 const OUTCOMES = {
-  revoked: [t.revoked, t.revokedSentence],
+  revoked: t.revoked,
 } as const satisfies Outcomes;
 
 /** A created key with its text. */
@@ -61,8 +61,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
     <>
       {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
       {newKey === undefined || !mayCreate ? null : (
-        <section class="card" aria-labelledby="first-request">
-          <h2 id="first-request">{t.sendRequest()}</h2>
+        <Section id="first-request" title={t.sendRequest()}>
           {newKey.isTest || getActivePlan(account) !== null ? null : (
             <div class="notice warn">
               <p>{t.planNeeded({ link: '/account/billing/#plans' })}</p>
@@ -70,13 +69,12 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
           )}
           <RequestSamples apiKey={newKey.key} />
           <p>{t.seeResult({ link: newKey.isTest ? `/account/library/?${TEST_QUERY}` : '/account/library/' })}</p>
-        </section>
+        </Section>
       )}
       <KeysSection keys={keys} limits={limits} />
       <CreateSection
         account={account}
         values={entered ?? keyForm.write({ name: draft.name })}
-        csrfToken={createCsrfToken(ctx)}
       />
     </>
   );
@@ -93,13 +91,11 @@ interface CreateProps {
   account: Account;
   /** Texts of the form. */
   values: URLSearchParams;
-  csrfToken: string;
 }
 
 function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits }): VNode {
   return (
-    <section class="card" aria-labelledby="active-keys">
-      <h2 id="active-keys">{t.activeKeys()}</h2>
+    <Section id="active-keys" title={t.activeKeys()}>
       <p class="quiet">
         {keys.length === 0
           ? t.noKeys(READING_LINKS)
@@ -133,15 +129,14 @@ function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits 
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 
-function CreateSection({ account, values, csrfToken }: CreateProps): VNode {
+function CreateSection({ account, values }: CreateProps): VNode {
   return (
-    <section class="card" aria-labelledby="create-key">
-      <h2 id="create-key">{shared.createKey()}</h2>
-      <Form action={KEYS_PATH} token={csrfToken}>
+    <Section id="create-key" title={shared.createKey()}>
+      <Form action={KEYS_PATH}>
         <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <keyForm.Fields values={values} only={config.TEST_UPSTREAM_URL === undefined ? ['name'] : ['name', 'mode']} />
@@ -157,7 +152,7 @@ function CreateSection({ account, values, csrfToken }: CreateProps): VNode {
           {t.create()}
         </button>
       </Form>
-    </section>
+    </Section>
   );
 }
 

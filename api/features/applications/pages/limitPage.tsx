@@ -2,11 +2,11 @@ import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import type { ConnectedApplication } from '../../../../shared/domain/oauth/grants.ts';
 import { formatLimit, type SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { describeLimitHint, limitForm } from '../../../web/components/spendingLimit.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { t } from './texts.ts';
 import { APPLICATIONS_PATH } from './view.tsx';
 
@@ -26,9 +26,8 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
   const { application, current, values, problem } = page;
   const { balance } = await getAccount(requireCaller(ctx).accountId);
   const children = (
-    <section class="card" aria-labelledby="limit">
-      <h2 id="limit">{application.clientName}</h2>
-      <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`} token={createCsrfToken(ctx)}>
+    <Section id="limit" title={application.clientName}>
+      <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`}>
         <input type="hidden" name={FORMER_LIMIT_FIELD} value={formatLimit(current)} />
         <limitForm.Fields values={values} hints={{ limit: describeLimitHint(current, balance) }} />
         <div class="buttons">
@@ -40,7 +39,7 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
           </a>
         </div>
       </Form>
-    </section>
+    </Section>
   );
   const heading = t.spendingLimit();
   await sendAccountAreaPage(

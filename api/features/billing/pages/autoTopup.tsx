@@ -21,11 +21,10 @@ export function describeAutoTopupProblem(problem: string): string {
 interface AutoTopupProps {
   settings: AutoTopupSettings;
   billing: BillingStatus;
-  csrfToken: string;
 }
 
 /** Settings of automatic top-ups, with the reason if the service switched them off. */
-export function AutoTopupSection({ settings, billing, csrfToken }: AutoTopupProps): VNode {
+export function AutoTopupSection({ settings, billing }: AutoTopupProps): VNode {
   const { isEnabled, amountCents, thresholdCredits, previewCredits, problem } = settings;
   return (
     <section class="card" aria-labelledby="auto-topup">
@@ -40,7 +39,7 @@ export function AutoTopupSection({ settings, billing, csrfToken }: AutoTopupProp
       {billing.plan === null ? (
         <p>{t.planFirst()}</p>
       ) : (
-        <Form action="/account/billing/auto-topup/" token={csrfToken}>
+        <Form action="/account/billing/auto-topup/">
           <input type="hidden" name={FORMER_SETTINGS_FIELD} value={formatAutoTopupSettings(settings)} />
           <p>
             <label class="check">

@@ -13,7 +13,6 @@ import type { Plan } from '../../../../shared/spec/plans.ts';
 import { topupCredits } from '../../../../shared/spec/topupCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parsePage } from '../../../pipeline/lists.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TextField } from '../../../web/components/fields.tsx';
@@ -37,11 +36,11 @@ export const OTHER_AMOUNT = 'other';
 const TOPUP_PRESETS = [50, 100, 200, 500, 1_000];
 
 const OUTCOMES = {
-  plan: [OUTCOME_TEXTS.planActive, OUTCOME_TEXTS.planActiveSentence],
-  topup: [OUTCOME_TEXTS.creditsAdded, OUTCOME_TEXTS.creditsAddedSentence],
-  gift: [OUTCOME_TEXTS.giftRedeemed, OUTCOME_TEXTS.giftRedeemedSentence],
-  'auto-topup-on': [OUTCOME_TEXTS.autoTopupOn, OUTCOME_TEXTS.autoTopupOnSentence],
-  'auto-topup-off': [OUTCOME_TEXTS.autoTopupOff, OUTCOME_TEXTS.autoTopupOffSentence],
+  plan: OUTCOME_TEXTS.planActive,
+  topup: OUTCOME_TEXTS.creditsAdded,
+  gift: OUTCOME_TEXTS.giftRedeemed,
+  'auto-topup-on': OUTCOME_TEXTS.autoTopupOn,
+  'auto-topup-off': OUTCOME_TEXTS.autoTopupOff,
 } as const satisfies Outcomes;
 
 export type BillingOutcome = keyof typeof OUTCOMES;
@@ -56,19 +55,18 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
     getAutoTopupSettings(accountId),
     listPayments(accountId, page),
   ]);
-  const csrfToken = createCsrfToken(ctx);
   const children = (
     <>
-      {billing.plan === null ? <PlansSection current={null} csrfToken={csrfToken} /> : null}
+      {billing.plan === null ? <PlansSection current={null} /> : null}
       <div class="columns">
-        <TopupSection account={account} plan={billing.plan} csrfToken={csrfToken} />
+        <TopupSection account={account} plan={billing.plan} />
         <div>
-          <SubscriptionSection billing={billing} csrfToken={csrfToken} />
-          <AutoTopupSection settings={settings} billing={billing} csrfToken={csrfToken} />
-          <GiftCodeSection csrfToken={csrfToken} />
+          <SubscriptionSection billing={billing} />
+          <AutoTopupSection settings={settings} billing={billing} />
+          <GiftCodeSection />
         </div>
       </div>
-      {billing.plan === null ? null : <PlansSection current={billing.plan} csrfToken={csrfToken} />}
+      {billing.plan === null ? null : <PlansSection current={billing.plan} />}
       <PaymentsSection payments={payments} path={BILLING_PATH} />
     </>
   );
@@ -79,39 +77,37 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
   );
 }
 
-function SubscriptionSection({ billing, csrfToken }: { billing: BillingStatus; csrfToken: string }): VNode {
+function SubscriptionSection({ billing }: { billing: BillingStatus }): VNode {
   return (
-    <section class="card" aria-labelledby="subscription">
-      <h2 id="subscription">{t.subscription()}</h2>
+    <Section id="subscription" title={t.subscription()}>
       <p>{describeSubscription(billing)}</p>
       {processor.isSimulated || billing.status === 'none' ? null : (
         <>
           <p class="quiet">{billing.hasPaymentMethod ? t.methodOnFile() : t.noMethodOnFile()}</p>
-          <Form action="/account/portal/" token={csrfToken}>
+          <Form action="/account/portal/">
             <button type="submit">{t.openPortal()}</button>
           </Form>
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
-function GiftCodeSection({ csrfToken }: { csrfToken: string }): VNode {
+function GiftCodeSection(): VNode {
   return (
-    <section class="card" aria-labelledby="gift-code">
-      <h2 id="gift-code">{t.giftCode()}</h2>
-      <Form action="/account/gift-codes/redeem/" token={csrfToken} class="inline">
+    <Section id="gift-code" title={t.giftCode()}>
+      <Form action="/account/gift-codes/redeem/" class="inline">
         <div class="field">
           <label for="code">{t.code()}</label>
           <input id="code" type="text" name="code" required autocomplete="off" placeholder="GIFT-…" />
         </div>
         <button type="submit">{t.redeem()}</button>
       </Form>
-    </section>
+    </Section>
   );
 }
 
-function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken: string }): VNode {
+function PlansSection({ current }: { current: Plan | null }): VNode {
   const plans = getCatalog().plans.filter(({ hidden, slug }) => !hidden || slug === current?.slug);
   return (
     <section aria-labelledby="plans">
@@ -121,14 +117,14 @@ function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken:
       </p>
       <ul class="plans">
         {plans.map((plan) => (
-          <PlanCard plan={plan} current={current} csrfToken={csrfToken} />
+          <PlanCard plan={plan} current={current} />
         ))}
       </ul>
     </section>
   );
 }
 
-function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | null; csrfToken: string }): VNode {
+function PlanCard({ plan, current }: { plan: Plan; current: Plan | null }): VNode {
   const isCurrent = plan.slug === current?.slug;
   return (
     <li class="card">
@@ -141,7 +137,7 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
       <PlanPrice plan={plan} />
       <PlanFeatures plan={plan} />
       {isCurrent ? null : (
-        <Form action="/account/plan/" token={csrfToken}>
+        <Form action="/account/plan/">
           <input type="hidden" name="request" value={randomUUID()} />
           <input type="hidden" name="plan" value={plan.slug} />
           <button type="submit" class={current === null && plan.highlight ? 'main wide' : 'wide'}>
@@ -155,17 +151,15 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
 
 const TOPUP_PATH = '/account/billing/topup/';
 
-function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: string }): VNode {
-  const { account, plan, csrfToken } = props;
+function TopupSection({ account, plan }: { account: Account; plan: Plan | null }): VNode {
   const chosen = getRejectedForm(TOPUP_PATH)?.form.get('preset');
   return (
-    <section class="card" aria-labelledby="topup">
-      <h2 id="topup">{TOPUP.buyCredits()}</h2>
+    <Section id="topup" title={TOPUP.buyCredits()}>
       <p class="quiet">{TOPUP.lead({ credits: account.balance })}</p>
       {plan === null ? (
         <p>{TOPUP.planFirst()}</p>
       ) : (
-        <Form action={TOPUP_PATH} token={csrfToken}>
+        <Form action={TOPUP_PATH}>
           <input type="hidden" name="request" value={randomUUID()} />
           <fieldset>
             <legend>{shared.amount()}</legend>
@@ -213,7 +207,7 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
           </p>
         </Form>
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -7,7 +7,6 @@ import type { SpendingLimitState } from '../../../../shared/presenters/spendingL
 import { ASSIGNABLE_ROLES } from '../../../../shared/spec/roles.ts';
 import type { Invitation } from '../../../../shared/tables/Invitation.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parsePage } from '../../../pipeline/lists.ts';
 import { mayDo, type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { defineForm } from '../../../web/components/defineForm.tsx';
@@ -18,6 +17,7 @@ import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { describeLimitUse } from '../../../web/components/spendingLimit.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { InviteRequest } from '../schemas.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { ROLES, t } from './texts.ts';
 
 export const MEMBERS_PATH = '/account/members/';
@@ -25,12 +25,12 @@ export const MEMBERS_PATH = '/account/members/';
 const INVITATIONS_PAGE = 'invitations_page';
 
 const OUTCOMES = {
-  invited: [t.invited, t.invitedSentence],
-  'invitation-revoked': [t.revoked, t.revokedSentence],
-  saved: [t.saved, t.savedSentence],
-  removed: [t.removed, t.removedSentence],
-  'access-revoked': [t.accessRevoked, t.accessRevokedSentence],
-  'handed-over': [t.handedOver, t.handedOverSentence],
+  invited: t.invited,
+  'invitation-revoked': t.revoked,
+  saved: t.saved,
+  removed: t.removed,
+  'access-revoked': t.accessRevoked,
+  'handed-over': t.handedOver,
 } as const satisfies Outcomes;
 
 export const listRoleOptions = () => ASSIGNABLE_ROLES.map((role) => [role, ROLES[role]()] as [string, string]);
@@ -57,7 +57,6 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
   const former = page.items.filter(({ removed_at: removedAt }) => removedAt !== null);
   const entered =
     flash.problem !== undefined && ctx.path === MEMBERS_PATH ? inviteForm.keep(ctx.state.form) : undefined;
-  const csrfToken = createCsrfToken(ctx);
   const children = (
     <>
       <MembersSection id="members" title={t.members()} members={present} {...shown} />
@@ -68,24 +67,22 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
       {invitations === null ? null : (
         <>
           {invitations.totalItems === 0 ? null : <InvitationsSection invitations={invitations} />}
-          <section class="card" aria-labelledby="invite">
-            <h2 id="invite">{t.invite()}</h2>
-            <Form action={MEMBERS_PATH} token={csrfToken}>
+          <Section id="invite" title={t.invite()}>
+            <Form action={MEMBERS_PATH}>
               <inviteForm.Fields values={entered ?? inviteForm.write({ role: 'developer' })} />
               <button type="submit" class="main">
                 {t.sendInvitation()}
               </button>
             </Form>
-          </section>
+          </Section>
         </>
       )}
       {mayDo(ctx, 'own') ? null : (
-        <section class="card" aria-labelledby="leave">
-          <h2 id="leave">{t.leave()}</h2>
+        <Section id="leave" title={t.leave()}>
           <a class="button danger" href={`${MEMBERS_PATH}leave/`}>
             {t.leave()}
           </a>
-        </section>
+        </Section>
       )}
     </>
   );
@@ -112,8 +109,7 @@ interface MembersSectionProps {
 
 function MembersSection({ id, title, members, mayManage, own, limits }: MembersSectionProps): VNode {
   return (
-    <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+    <Section id={id} title={title}>
       <ul class="rows">
         {members.map((member) => {
           const limit = limits.get(member.number) ?? null;
@@ -147,14 +143,13 @@ function MembersSection({ id, title, members, mayManage, own, limits }: MembersS
           );
         })}
       </ul>
-    </section>
+    </Section>
   );
 }
 
 function InvitationsSection({ invitations }: { invitations: ListPage<Invitation> }): VNode {
   return (
-    <section class="card" aria-labelledby="invitations">
-      <h2 id="invitations">{t.invitations()}</h2>
+    <Section id="invitations" title={t.invitations()}>
       <ul class="rows">
         {invitations.items.map(({ uuid, email, role, expires_at: expiresAt }) => (
           <li>
@@ -177,6 +172,6 @@ function InvitationsSection({ invitations }: { invitations: ListPage<Invitation>
         ))}
       </ul>
       <PageLinks list={invitations} path={MEMBERS_PATH} fragment="invitations" parameter={INVITATIONS_PAGE} />
-    </section>
+    </Section>
   );
 }

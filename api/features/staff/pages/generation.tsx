@@ -6,7 +6,6 @@ import { type GenerationContent, viewGenerationContent } from '../../../../share
 import { findGenerationForStaff, type StaffGeneration } from '../../../../shared/domain/staff/generations.ts';
 import { requireActor, type Context } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { mayUse, type Outcomes, type PageProblem, sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
@@ -20,21 +19,17 @@ import { ACCOUNTS_PATH } from './accountSearch.tsx';
 import { getAccountPath } from './actions/accountActions.tsx';
 import { parseReason, ReasonField } from './actions/defineAction.tsx';
 import { getGenerationPath } from './actions/generationActions.tsx';
-import { Facts, OutputPreview, Section } from './sections.tsx';
+import { Facts, Section } from '../../../web/components/section.tsx';
+import { OutputPreview } from './sections.tsx';
 
 const OUTCOMES = {
-  refunded: ['Generation refunded', 'The credits of the generation are refunded.'],
-  requeued: ['Generation requeued', 'The generation is due now.'],
-  unchanged: ['Nothing changed', 'Nothing was changed: it had been done before.'],
+  refunded: 'The credits of the generation are refunded.',
+  requeued: 'The generation is due now.',
+  unchanged: 'Nothing was changed: it had been done before.',
 } as const satisfies Outcomes;
 
-/** Shows a generation without its prompt and output. */
-export async function showGeneration(ctx: Context): Promise<void> {
-  await renderGeneration(ctx);
-}
-
 /** Shows the prompt and the output of a generation in the response to the form with the reason. */
-export const showGenerationContent = showErrorsOn((ctx, flash, status) => renderGeneration(ctx, flash, status))(
+export const showGenerationContent = showErrorsOn(renderGeneration)(
   async (ctx) => {
     const uuid = parseUuidParam(ctx);
     const content = await viewGenerationContent(uuid, requireActor(ctx, parseReason(getForm(ctx))));
@@ -51,7 +46,8 @@ interface GenerationFlash extends PageProblem {
   content?: GenerationContent;
 }
 
-async function renderGeneration(
+/** Renders a generation, without its prompt and output unless they are given. */
+export async function renderGeneration(
   ctx: Context,
   { content, ...problem }: GenerationFlash = {},
   status = 200,
@@ -81,7 +77,7 @@ async function renderGeneration(
       {content === undefined && generation.deleted_at === null && mayUse(ctx, 'viewContent') ? (
         <Section id="view-content" title="Prompt and output">
           <p>They belong to the customer. Viewing them is recorded with your reason.</p>
-          <Form action={`${getGenerationPath(generation)}content/`} token={createCsrfToken(ctx)}>
+          <Form action={`${getGenerationPath(generation)}content/`}>
             <ReasonField />
             <button type="submit" class="apart">
               View prompt and output
@@ -150,7 +146,7 @@ function ContentSection({ content }: { content: GenerationContent }): VNode {
         facts={[
           ['Prompt', prompt],
           ['Parameters', JSON.stringify(params)],
-          ...(error === null ? [] : [['Error message', error] as const]),
+          error === null ? null : ['Error message', error],
         ]}
       />
       <OutputPreview path={output} isVideo={getModelInfo(content.model).kind === 'video'} />

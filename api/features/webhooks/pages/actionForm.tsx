@@ -6,13 +6,12 @@ interface ActionFormProps {
   /** Action that the page carries out. */
   action: string;
   label: string;
-  csrfToken: string;
 }
 
 /** Button that sends an action to the page of an endpoint. */
-export function ActionForm({ path, action, label, csrfToken }: ActionFormProps): VNode {
+export function ActionForm({ path, action, label }: ActionFormProps): VNode {
   return (
-    <Form action={path} token={csrfToken}>
+    <Form action={path}>
       <input type="hidden" name="action" value={action} />
       <button type="submit" class="slight">
         {label}

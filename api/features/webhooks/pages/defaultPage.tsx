@@ -1,10 +1,10 @@
 import { getDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { PublicKey } from './keys.tsx';
@@ -24,7 +24,6 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
   const { deliveries = { page: 1 }, shownSecret, ...problem } = flash;
   const { uuid, secret, publicKey } = await getDefaultSecret(accountId);
   const list = await listDeliveries(accountId, uuid, deliveries.page, deliveries);
-  const csrfToken = createCsrfToken(ctx);
   const children = (
     <>
       {shownSecret === undefined ? null : (
@@ -33,17 +32,16 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
           <CopyText id="secret" text={secret} label={ENDPOINT.theSecret()} />
         </Notice>
       )}
-      <section class="card stack" aria-labelledby="keys">
-        <h2 id="keys">{ENDPOINT.keys()}</h2>
+      <Section id="keys" class="stack" title={ENDPOINT.keys()}>
         <p>{ENDPOINT.keysLead()}</p>
         <PublicKey text={publicKey} />
         <div class="buttons">
-          <ActionForm path={DEFAULT_ENDPOINT_PATH} action="show" label={ENDPOINT.showSecret()} csrfToken={csrfToken} />
+          <ActionForm path={DEFAULT_ENDPOINT_PATH} action="show" label={ENDPOINT.showSecret()} />
           <a class="button slight" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
             {ENDPOINT.rotateSecret()}
           </a>
         </div>
-      </section>
+      </Section>
       <DeliveriesSection list={list} filter={deliveries} path={DEFAULT_ENDPOINT_PATH} endpoint={uuid} hasAddresses />
       <p>
         <a href={WEBHOOKS_PATH}>{t.back()}</a>

@@ -6,13 +6,14 @@ import { FILTERED_ITEMS_MAX } from '../../../../shared/spec/limits.ts';
 import type { Context } from '../../../context.ts';
 import { parsePage } from '../../../pipeline/lists.ts';
 import { dropEmptyFields } from '../../../pipeline/requestParameters.ts';
-import { type FilterChoice, FilterForm } from '../../../web/components/filterForm.tsx';
+import { describeEmptyList, type FilterChoice, FilterForm } from '../../../web/components/filterForm.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { Table } from '../../../web/components/table.tsx';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { buildDeliveryQuery, parseDeliveryFilter } from '../endpoints.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
 import { buildDeliveryPath } from './paths.ts';
@@ -75,53 +76,33 @@ export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses =
       {list.totalItems === 0 && query === '' ? null : (
         <FilterForm path={path} choices={listFilters()} hasDays={false} parameters={{ status, type }} />
       )}
-      <section class="card" aria-labelledby="deliveries">
-        <h2 id="deliveries">{t.deliveries()}</h2>
-        {list.items.length === 0 ? (
-          <p>{describeEmptyList(list, query)}</p>
-        ) : (
-          <DeliveryTable deliveries={list.items} endpoint={endpoint} hasAddresses={hasAddresses} />
-        )}
-      </section>
+      <Section id="deliveries" title={t.deliveries()}>
+        <Table
+          label={t.deliveries()}
+          columns={[
+            t.event(),
+            ...(hasAddresses ? [t.address()] : []),
+            shared.status(),
+            t.lastResponse(),
+            t.attempts(),
+            shared.duration(),
+            shared.created(),
+          ]}
+          numeric={[t.attempts(), shared.duration()]}
+          hasRowHeadings
+          empty={describeEmptyList(list, query, t.noDeliveries())}
+          rows={list.items.map((delivery) => [
+            <a href={buildDeliveryPath(endpoint, delivery.uuid)}>{delivery.type}</a>,
+            ...(hasAddresses ? [shortenUrl(delivery.url)] : []),
+            <DeliveryTag delivery={delivery} />,
+            describeResult({ status: delivery.last_status, error: delivery.last_error }),
+            formatNumber(delivery.attempts),
+            delivery.last_duration_ms === null ? '–' : formatDuration(delivery.last_duration_ms),
+            <Time at={delivery.created_at} />,
+          ])}
+        />
+      </Section>
       <PageLinks list={shown} path={path} query={query} />
     </>
-  );
-}
-
-function describeEmptyList({ totalItems }: ListPage<unknown>, query: string): string {
-  if (totalItems > 0) return shared.emptyPage();
-  if (query !== '') return t.noMatches();
-  return t.noDeliveries();
-}
-
-interface DeliveryTableProps extends Pick<DeliveriesProps, 'endpoint' | 'hasAddresses'> {
-  deliveries: readonly ListedDelivery[];
-}
-
-function DeliveryTable({ deliveries, endpoint, hasAddresses }: DeliveryTableProps): VNode {
-  return (
-    <Table
-      label={t.deliveries()}
-      columns={[
-        t.event(),
-        ...(hasAddresses === true ? [t.address()] : []),
-        shared.status(),
-        t.lastResponse(),
-        t.attempts(),
-        shared.duration(),
-        shared.created(),
-      ]}
-      numeric={[t.attempts(), shared.duration()]}
-      hasRowHeadings
-      rows={deliveries.map((delivery) => [
-        <a href={buildDeliveryPath(endpoint, delivery.uuid)}>{delivery.type}</a>,
-        ...(hasAddresses === true ? [shortenUrl(delivery.url)] : []),
-        <DeliveryTag delivery={delivery} />,
-        describeResult({ status: delivery.last_status, error: delivery.last_error }),
-        formatNumber(delivery.attempts),
-        delivery.last_duration_ms === null ? '–' : formatDuration(delivery.last_duration_ms),
-        <Time at={delivery.created_at} />,
-      ])}
-    />
   );
 }

@@ -4,12 +4,12 @@ import { getEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { presentWebhookEndpoint } from '../../../../shared/presenters/webhookEndpoint.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Facts, Section } from '../../../web/components/section.tsx';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { describeProblem, EndpointTag, getEndpointName } from './describeEndpoint.tsx';
@@ -20,10 +20,10 @@ import { ENDPOINT } from './endpointTexts.ts';
 import { t } from './texts.ts';
 
 const OUTCOMES = {
-  saved: [ENDPOINT.wasSaved, ENDPOINT.wasSavedSentence],
-  enabled: [ENDPOINT.wasEnabled, ENDPOINT.wasEnabledSentence],
-  disabled: [ENDPOINT.wasDisabled, ENDPOINT.wasDisabledSentence],
-  tested: [ENDPOINT.testSent, ENDPOINT.testSentSentence],
+  saved: ENDPOINT.wasSaved,
+  enabled: ENDPOINT.wasEnabled,
+  disabled: ENDPOINT.wasDisabled,
+  tested: ENDPOINT.testSent,
 } as const satisfies Outcomes;
 export type EndpointOutcome = keyof typeof OUTCOMES;
 
@@ -42,24 +42,23 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
   const { deliveries = { page: 1 }, newSecret, ...problem } = flash;
   const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
   const list = await listDeliveries(accountId, endpoint.uuid, deliveries.page, deliveries);
-  const [path, csrfToken, name] = [buildEndpointPath(endpoint.uuid), createCsrfToken(ctx), getEndpointName(endpoint)];
+  const [path, name] = [buildEndpointPath(endpoint.uuid), getEndpointName(endpoint)];
   const entered = problem.problem === undefined ? undefined : endpointForm.keep(ctx.state.form);
   const children = (
     <>
       {newSecret === undefined ? null : (
         <NewSecretNotice sentence={ENDPOINT.secretRotatedSentence()} secret={newSecret} />
       )}
-      <StateSection endpoint={endpoint} csrfToken={csrfToken} />
-      <section class="card" aria-labelledby="settings">
-        <h2 id="settings">{ENDPOINT.settings()}</h2>
-        <Form action={path} token={csrfToken}>
+      <StateSection endpoint={endpoint} />
+      <Section id="settings" title={ENDPOINT.settings()}>
+        <Form action={path}>
           <input type="hidden" name="action" value="save" />
           <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />
           <button type="submit" class="main">
             {shared.save()}
           </button>
         </Form>
-      </section>
+      </Section>
       <DeliveriesSection list={list} filter={deliveries} path={path} endpoint={endpoint.uuid} />
       <p>
         <a href={WEBHOOKS_PATH}>{t.back()}</a>
@@ -74,7 +73,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
   );
 }
 
-function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrfToken: string }): VNode {
+function StateSection({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
   const path = buildEndpointPath(endpoint.uuid);
   const problem = describeProblem(endpoint);
   const isEnabled = endpoint.disabled_at === null;
@@ -84,26 +83,21 @@ function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrf
         {ENDPOINT.endpoint()} <EndpointTag endpoint={endpoint} />
       </h2>
       {problem === null ? null : <p class="note">{problem}</p>}
-      <dl>
-        <dt>URL</dt>
-        <dd>{endpoint.url}</dd>
-        <dt>{shared.created()}</dt>
-        <dd>
-          <Time at={endpoint.created_at} />
-        </dd>
-        <dt>UUID</dt>
-        <dd>
-          <code>{endpoint.uuid}</code>
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          ['URL', endpoint.url],
+          [shared.created(), <Time at={endpoint.created_at} />],
+          ['UUID', <code>{endpoint.uuid}</code>],
+        ]}
+      />
       <PublicKey text={endpoint.public_key} />
       <PreviousKeysNote endpoint={endpoint} />
       <div class="buttons">
-        {isEnabled ? <ActionForm path={path} action="test" label={ENDPOINT.sendTest()} csrfToken={csrfToken} /> : null}
+        {isEnabled ? <ActionForm path={path} action="test" label={ENDPOINT.sendTest()} /> : null}
         {isEnabled ? (
-          <ActionForm path={path} action="disable" label={ENDPOINT.disable()} csrfToken={csrfToken} />
+          <ActionForm path={path} action="disable" label={ENDPOINT.disable()} />
         ) : (
-          <ActionForm path={path} action="enable" label={ENDPOINT.enable()} csrfToken={csrfToken} />
+          <ActionForm path={path} action="enable" label={ENDPOINT.enable()} />
         )}
         <a class="button slight" href={`${path}rotate/`}>
           {ENDPOINT.rotateSecret()}

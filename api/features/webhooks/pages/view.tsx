@@ -5,10 +5,10 @@ import { listEndpoints } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { WEBHOOK_ENDPOINTS_MAX } from '../../../../shared/spec/limits.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { t as names } from '../../texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { describeProblem, describeTypes, EndpointTag, getEndpointName, shortenUrl } from './describeEndpoint.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { NewSecretNotice } from './keys.tsx';
@@ -18,7 +18,7 @@ import { t } from './texts.ts';
 const READING_LINKS = { guide: '/docs/webhooks/', link: '/api/docs/' };
 
 const OUTCOMES = {
-  deleted: [t.deleted, t.deletedSentence],
+  deleted: t.deleted,
 } as const satisfies Outcomes;
 
 /** A created endpoint with its secret. */
@@ -47,7 +47,7 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
         </NewSecretNotice>
       )}
       <EndpointsSection endpoints={items} />
-      <AddSection count={items.length} values={entered ?? endpointForm.write({})} csrfToken={createCsrfToken(ctx)} />
+      <AddSection count={items.length} values={entered ?? endpointForm.write({})} />
       <SingleGenerationsSection isUsed={usesDefault} />
     </>
   );
@@ -62,8 +62,7 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
 
 function EndpointsSection({ endpoints }: { endpoints: WebhookEndpoint[] }): VNode {
   return (
-    <section class="card" aria-labelledby="endpoints">
-      <h2 id="endpoints">{t.endpoints()}</h2>
+    <Section id="endpoints" title={t.endpoints()}>
       <p class="quiet">
         {endpoints.length === 0
           ? t.noEndpoints(READING_LINKS)
@@ -76,7 +75,7 @@ function EndpointsSection({ endpoints }: { endpoints: WebhookEndpoint[] }): VNod
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -125,17 +124,15 @@ interface AddSectionProps {
   count: number;
   /** Texts of the form. */
   values: URLSearchParams;
-  csrfToken: string;
 }
 
-function AddSection({ count, values, csrfToken }: AddSectionProps): VNode {
+function AddSection({ count, values }: AddSectionProps): VNode {
   return (
-    <section class="card" aria-labelledby="add-endpoint">
-      <h2 id="add-endpoint">{t.addEndpointHeading()}</h2>
+    <Section id="add-endpoint" title={t.addEndpointHeading()}>
       {count >= WEBHOOK_ENDPOINTS_MAX ? (
         <p>{t.tooManyEndpoints({ max: WEBHOOK_ENDPOINTS_MAX })}</p>
       ) : (
-        <Form action={WEBHOOKS_PATH} token={csrfToken}>
+        <Form action={WEBHOOKS_PATH}>
           <input type="hidden" name="request" value={randomUUID()} />
           <endpointForm.Fields values={values} />
           <button type="submit" class="main">
@@ -143,6 +140,6 @@ function AddSection({ count, values, csrfToken }: AddSectionProps): VNode {
           </button>
         </Form>
       )}
-    </section>
+    </Section>
   );
 }

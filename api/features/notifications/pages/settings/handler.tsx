@@ -8,7 +8,6 @@ import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
@@ -16,18 +15,14 @@ import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { SETTINGS, t } from './texts.ts';
 import { NotificationsForm } from './view.tsx';
 
-const OUTCOMES = { saved: [SETTINGS.saved, SETTINGS.savedSentence] } as const;
+const OUTCOMES = { saved: SETTINGS.saved } as const;
 const CREDITS = /^\d{1,9}$/;
 
-async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+export async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const settings = await getNotificationSettings(requireCaller(ctx).accountId);
-  const children = <NotificationsForm settings={settings} csrfToken={createCsrfToken(ctx)} />;
+  const children = <NotificationsForm settings={settings} />;
   const page = { current: SETTINGS_PATH, heading: t.notifications(), outcomes: OUTCOMES, ...flash, children } as const;
   await sendAccountAreaPage(ctx, page, status);
-}
-
-export async function showNotificationsPage(ctx: Context): Promise<void> {
-  await renderNotificationsPage(ctx);
 }
 
 /** Saves which messages are sent. An empty threshold is the default. */

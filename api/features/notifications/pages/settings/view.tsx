@@ -9,33 +9,27 @@ import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { t as shared } from '../../../../web/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { KINDS, SETTINGS, t } from './texts.ts';
 
 /** Link to the notification settings. */
 export function NotificationsSection(): VNode {
   return (
-    <section class="card" aria-labelledby="notifications">
-      <h2 id="notifications">{t.notifications()}</h2>
+    <Section id="notifications" title={t.notifications()}>
       <p>{t.choose()}</p>
       <a class="button" href={NOTIFICATIONS_PATH}>
         {t.notificationSettings()}
       </a>
-    </section>
+    </Section>
   );
 }
 
-interface NotificationsFormProps {
-  settings: NotificationSettings;
-  csrfToken: string;
-}
-
 /** Switches for the kinds of messages, and the threshold of low credits. */
-export function NotificationsForm({ settings, csrfToken }: NotificationsFormProps): VNode {
+export function NotificationsForm({ settings }: { settings: NotificationSettings }): VNode {
   const { email, creditsLowThreshold, effectiveThreshold } = settings;
   return (
-    <Form action={NOTIFICATIONS_PATH} token={csrfToken}>
-      <section class="card" aria-labelledby="messages">
-        <h2 id="messages">{SETTINGS.email()}</h2>
+    <Form action={NOTIFICATIONS_PATH}>
+      <Section id="messages" title={SETTINGS.email()}>
         {config.SMTP_URL === undefined ? <p class="note">{SETTINGS.notSent()}</p> : null}
         <fieldset>
           <legend>{SETTINGS.sendWhen()}</legend>
@@ -48,9 +42,8 @@ export function NotificationsForm({ settings, csrfToken }: NotificationsFormProp
           ))}
         </fieldset>
         <p class="hint">{SETTINGS.alwaysSent()}</p>
-      </section>
-      <section class="card" aria-labelledby="low-credits">
-        <h2 id="low-credits">{SETTINGS.lowBalance()}</h2>
+      </Section>
+      <Section id="low-credits" title={SETTINGS.lowBalance()}>
         <TextField
           id="threshold"
           name="threshold"
@@ -60,7 +53,7 @@ export function NotificationsForm({ settings, csrfToken }: NotificationsFormProp
           inputmode="numeric"
           value={creditsLowThreshold === null ? '' : String(creditsLowThreshold)}
         />
-      </section>
+      </Section>
       <p>
         <button type="submit" class="main">
           {shared.save()}

@@ -9,10 +9,9 @@ import { listJoinedAccounts } from '../../../../../shared/domain/members/switchA
 import { isSignInRecent } from '../../../../../shared/domain/signIn/recentSignIn.ts';
 import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
 import { AccountSwitch, nameCurrentAccount } from '../../../../web/components/accountSwitch.tsx';
-import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import { getFirstSentence, mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
@@ -22,6 +21,7 @@ import { Time } from '../../../../web/components/time.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { DELETION_PATH, EXPORT_PATH } from './paths.ts';
 import { t } from './texts.ts';
 
@@ -38,17 +38,16 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
   const children = (
     <>
       <Consequences {...summary} />
-      <section class="card" aria-labelledby="confirm">
-        <h2 id="confirm">{t.deleteThis()}</h2>
+      <Section id="confirm" title={t.deleteThis()}>
         <p>
           <strong>{name}</strong>
         </p>
         {isRecent ? (
-          <DeletionForm email={summary.email} csrfToken={createCsrfToken(ctx)} />
+          <DeletionForm email={summary.email} />
         ) : (
           <SignInAgain returnTo={DELETION_PATH} />
         )}
-      </section>
+      </Section>
     </>
   );
   const page = { current: SETTINGS_PATH, heading: settings.deleteAccount(), ...flash, children } as const;
@@ -58,8 +57,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
 function Consequences(summary: DeletionSummary): VNode {
   const { balance, inFlight, activeKeys, otherMembers, subscription, commissions } = summary;
   return (
-    <section class="card" aria-labelledby="consequences">
-      <h2 id="consequences">{t.consequences()}</h2>
+    <Section id="consequences" title={t.consequences()}>
       <ul class="plain">
         <li>{t.immediately({ keys: activeKeys })}</li>
         {otherMembers === 0 ? null : <li>{t.membersLeave({ members: otherMembers })}</li>}
@@ -80,13 +78,13 @@ function Consequences(summary: DeletionSummary): VNode {
         <li>{t.erased()}</li>
       </ul>
       <p>{t.downloadFirst({ link: EXPORT_PATH })}</p>
-    </section>
+    </Section>
   );
 }
 
-function DeletionForm({ email, csrfToken }: { email: string; csrfToken: string }): VNode {
+function DeletionForm({ email }: { email: string }): VNode {
   return (
-    <Form action={DELETION_PATH} token={csrfToken}>
+    <Form action={DELETION_PATH}>
       <div class="field">
         <label for="email">{t.typeToConfirm({ email })}</label>
         <input id="email" type="email" name="email" autocomplete="off" required maxLength={EMAIL_MAX_CHARACTERS} />
@@ -111,7 +109,6 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
   const caller = requireCaller(ctx);
   const [deletion, accounts] = await Promise.all([findRequestedDeletion(caller.accountId), listJoinedAccounts(caller)]);
   const name = await nameCurrentAccount(ctx, accounts);
-  const csrfToken = createCsrfToken(ctx);
   const isOwner = mayDo(ctx, 'own');
   const isNew = problem === undefined && consumeOutcome(ctx) === 'requested';
   const canUndo = deletion !== null && deletion.canUndo;
@@ -119,7 +116,7 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
   const body = (
     <>
       {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
-      {isNew ? <Notice kind="good">{t.requestedSentence()}</Notice> : null}
+      {isNew ? <Notice kind="good">{t.requested()}</Notice> : null}
       <div class="card">
         <h1>{heading}</h1>
         <p>
@@ -137,7 +134,7 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
         )}
         {canUndo && isOwner ? (
           <>
-            <Form action={`${DELETION_PATH}undo/`} token={csrfToken}>
+            <Form action={`${DELETION_PATH}undo/`}>
               <button type="submit" class="main wide">
                 {t.undo()}
               </button>
@@ -149,8 +146,8 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
             </p>
           </>
         ) : null}
-        <AccountSwitch accounts={accounts} csrfToken={csrfToken} />
-        <Form action="/account/sign-out/" token={csrfToken} class="apart">
+        <AccountSwitch accounts={accounts} />
+        <Form action="/account/sign-out/" class="apart">
           <button type="submit" class="wide">
             {shared.signOut()}
           </button>
@@ -158,6 +155,6 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
       </div>
     </>
   );
-  const title = problem === undefined ? (isNew ? t.requested() : heading) : shared.errorTitle({ heading });
+  const title = problem === undefined ? (isNew ? getFirstSentence(t.requested()) : heading) : shared.errorTitle({ heading });
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { startAccountExport } from '../../../../../shared/domain/privacy/export.ts';
 import { isSignInRecent } from '../../../../../shared/domain/signIn/recentSignIn.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { EXPORT_PATH } from '../deletion/paths.ts';
 import { getBrand } from '../../../../web/brand.ts';
@@ -13,21 +12,17 @@ import { SignInAgain } from '../../../../web/components/signInAgain.tsx';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { t as shared } from '../../../../web/texts.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { t } from './texts.ts';
 
-/** Shows what the download contains. */
-export async function showExportPage(ctx: Context): Promise<void> {
-  await renderExportPage(ctx);
-}
-
-async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+/** Renders what the download contains. */
+export async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const isRecent = await isSignInRecent(requireCaller(ctx));
   const children = (
-    <section class="card" aria-labelledby="contents">
-      <h2 id="contents">{t.contents()}</h2>
+    <Section id="contents" title={t.contents()}>
       <p>{t.list()}</p>
       {isRecent ? (
-        <Form action={EXPORT_PATH} token={createCsrfToken(ctx)}>
+        <Form action={EXPORT_PATH}>
           <button type="submit" class="main">
             {shared.download()}
           </button>
@@ -35,7 +30,7 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
       ) : (
         <SignInAgain returnTo={EXPORT_PATH} />
       )}
-    </section>
+    </Section>
   );
   const page = { current: SETTINGS_PATH, heading: settings.downloadData(), ...flash, children } as const;
   await sendAccountAreaPage(ctx, page, status);

@@ -4,18 +4,13 @@ import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import type { ActiveWebSession } from '../../../../../shared/domain/signIn/sessions.ts';
 import { formatRelativeTime, formatDate } from '../../../../web/components/formatTime.ts';
 import { t as shared } from '../../../../web/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { SESSIONS as t } from './texts.ts';
 
-interface SessionsProps {
-  sessions: ActiveWebSession[];
-  csrfToken: string;
-}
-
 /** Active sessions of the account. */
-export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
+export function SessionsSection({ sessions }: { sessions: ActiveWebSession[] }): VNode {
   return (
-    <section class="card" aria-labelledby="sessions">
-      <h2 id="sessions">{t.activeSessions()}</h2>
+    <Section id="sessions" title={t.activeSessions()}>
       <ul class="rows">
         {sessions.map((session) => {
           const name = describeBrowser(session.userAgent);
@@ -33,7 +28,7 @@ export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
                 </span>
               </div>
               {session.isCurrent ? (
-                <Form action="/account/sign-out/" token={csrfToken}>
+                <Form action="/account/sign-out/">
                   <button type="submit" class="slight" aria-label={t.signOutOfThis()}>
                     {shared.signOut()}
                   </button>
@@ -58,6 +53,6 @@ export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
           </a>
         </p>
       ) : null}
-    </section>
+    </Section>
   );
 }

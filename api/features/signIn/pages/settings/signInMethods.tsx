@@ -11,22 +11,17 @@ import { getBrand } from '../../../../web/brand.ts';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { formatDate } from '../../../../web/components/formatTime.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { LINK_PROBLEMS, METHODS as t } from './texts.ts';
 
-interface SignInMethodsProps {
-  identities: Identity[];
-  csrfToken: string;
-}
-
 /** Linked identities of the account, with forms to link and remove one. */
-export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsProps): VNode {
+export function SignInMethodsSection({ identities }: { identities: Identity[] }): VNode {
   const usable = identities.filter(canSignIn);
   const offered = PROVIDER_NAMES.filter(
     (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),
   );
   return (
-    <section class="card" aria-labelledby="sign-in-methods">
-      <h2 id="sign-in-methods">{t.methods()}</h2>
+    <Section id="sign-in-methods" title={t.methods()}>
       {identities.length === 0 ? (
         <p class="quiet">{t.local()}</p>
       ) : (
@@ -55,13 +50,13 @@ export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsPro
       {identities.length === 0 || offered.length === 0 ? null : (
         <div class="buttons">
           {offered.map((name) => (
-            <Form action={`/account/identities/${name}/link/`} token={csrfToken}>
+            <Form action={`/account/identities/${name}/link/`}>
               <button type="submit">{t.link({ provider: PROVIDER_TITLES[name] })}</button>
             </Form>
           ))}
         </div>
       )}
-    </section>
+    </Section>
   );
 }
 

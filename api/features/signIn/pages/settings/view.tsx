@@ -3,7 +3,6 @@ import { listIdentities } from '../../../../../shared/domain/signIn/identities.t
 import { listActiveSessions } from '../../../../../shared/domain/signIn/sessions.ts';
 import { requireCaller, requirePerson, type Context } from '../../../../context.ts';
 import { consumeDraft } from '../../../../pipeline/cookies/draftCookie.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { t as navigation } from '../../../texts.ts';
@@ -23,7 +22,6 @@ export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, 
     listIdentities(person.id),
     listActiveSessions({ person_id: person.id }, ctx.state.sessionToken as string),
   ]);
-  const csrfToken = createCsrfToken(ctx);
   const problem = flash.problem ?? describeLinkProblem(ctx.query['link_problem'], ctx.query['provider']);
   const children = (
     <>
@@ -31,10 +29,9 @@ export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, 
         person={person}
         accountUuid={account.uuid}
         draft={consumeDraft(ctx, account.uuid)}
-        csrfToken={csrfToken}
       />
-      <SignInMethodsSection identities={identities} csrfToken={csrfToken} />
-      <SessionsSection sessions={sessions} csrfToken={csrfToken} />
+      <SignInMethodsSection identities={identities} />
+      <SessionsSection sessions={sessions} />
       {mayDo(ctx, 'manageNotifications') ? <NotificationsSection /> : null}
       <PrivacySection ctx={ctx} />
     </>

@@ -8,7 +8,6 @@ import {
 } from '../../../../../shared/gateways/identity/index.ts';
 import type { SignInProblem } from '../../../../../shared/domain/signIn/signIn.ts';
 import type { Context } from '../../../../context.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { PROVIDER_LOGOS, PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
 import { sendPage } from '../../../../web/components/layout.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
@@ -68,7 +67,7 @@ export function sendSignInPage(
           ))}
         </div>
         {isDevSignInAllowed(config) ? (
-          <LocalSignInForm token={createCsrfToken(ctx)} returnTo={returnTo} email={email} />
+          <LocalSignInForm returnTo={returnTo} email={email} />
         ) : null}
       </div>
       {isDevSignInAllowed(config) ? <p class="quiet small">{t.development()}</p> : null}
@@ -97,9 +96,9 @@ function buildStartPath(name: string, returnTo: string): string {
   return `/authentication/social/${name}/start?${new URLSearchParams({ return_to: returnTo }).toString()}`;
 }
 
-function LocalSignInForm({ token, returnTo, email }: { token: string; returnTo: string; email?: string }) {
+function LocalSignInForm({ returnTo, email }: { returnTo: string; email?: string }) {
   return (
-    <Form action="/sign-in" token={token}>
+    <Form action="/sign-in">
       <input type="hidden" name="return_to" value={returnTo} />
       <div class="field">
         <label for="email">{shared.emailAddress()}</label>

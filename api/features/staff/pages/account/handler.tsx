@@ -3,17 +3,16 @@ import { findAccountForStaff, readAccountOverview } from '../../../../../shared/
 import { listAuditEntries } from '../../../../../shared/domain/audit/auditLog.ts';
 import { listGenerationsForStaff } from '../../../../../shared/domain/staff/generations.ts';
 import { listLedgerEntries } from '../../../../../shared/domain/credits/ledger.ts';
-import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import type { Context } from '../../../../context.ts';
-import { parsePage } from '../../../../pipeline/lists.ts';
+import { parseCursor, parsePage } from '../../../../pipeline/lists.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { mayUse, type Outcomes, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
-import { PageLinks } from '../../../../web/components/pageLinks.tsx';
+import { CursorLinks, PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { ApprovalTable } from '../approvalTable.tsx';
 import { AuditTable } from '../auditTable.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { AccessSection, AffiliateSection } from './access.tsx';
 import { GenerationTable, LedgerTable } from './history.tsx';
 import { PaymentSection } from './payments.tsx';
@@ -26,23 +25,17 @@ const AUDIT_ENTRIES_SHOWN = 10;
 const GENERATIONS_SHOWN = 10;
 
 const OUTCOMES = {
-  suspended: ['Account suspended', 'The account is suspended.'],
-  reinstated: ['Account reinstated', 'The account is reinstated.'],
-  'signed-out': ['Signed out', 'The account is signed out everywhere.'],
-  'access-revoked': [
-    'Access revoked',
-    'All sessions, API keys, applications and open invitations of the account are revoked.',
-  ],
-  'member-removed': ['Member removed', 'The member is removed, and its API keys and applications are revoked.'],
-  'key-revoked': ['API key revoked', 'The API key is revoked.'],
-  'approval-requested': ['Approval requested', 'Another member of staff must approve the adjustment within 24 hours.'],
-  'adjustment-rejected': ['Adjustment rejected', 'The adjustment is rejected.'],
-  adjusted: ['Credits adjusted', 'The credits are adjusted.'],
-  'topup-refund': [
-    'Refund requested',
-    'The refund is recorded. It is issued within a minute, and the credits are taken back afterwards.',
-  ],
-  unchanged: ['Nothing changed', 'Nothing was changed: it had been done before.'],
+  suspended: 'The account is suspended.',
+  reinstated: 'The account is reinstated.',
+  'signed-out': 'The account is signed out everywhere.',
+  'access-revoked': 'All sessions, API keys, applications and open invitations of the account are revoked.',
+  'member-removed': 'The member is removed, and its API keys and applications are revoked.',
+  'key-revoked': 'The API key is revoked.',
+  'approval-requested': 'Another member of staff must approve the adjustment within 24 hours.',
+  'adjustment-rejected': 'The adjustment is rejected.',
+  adjusted: 'The credits are adjusted.',
+  'topup-refund': 'The refund is recorded. It is issued within a minute, and the credits are taken back afterwards.',
+  unchanged: 'Nothing was changed: it had been done before.',
 } as const satisfies Outcomes;
 
 /** Shows an account: its state, the latest rows of each list, and the actions that the role may perform. */
@@ -149,7 +142,8 @@ export async function showAccountLedger(ctx: Context): Promise<void> {
 /** Shows one page of the generations of an account, without prompts and outputs. */
 export async function showAccountGenerations(ctx: Context): Promise<void> {
   const account = await findAccountForStaff(parseUuidParam(ctx));
-  const { items, next } = await listGenerationsForStaff(account.id, parseBefore(ctx));
+  const before = parseCursor(ctx);
+  const { items, next } = await listGenerationsForStaff(account.id, before);
   const path = getAccountPath(account);
   const children = (
     <>
@@ -159,22 +153,8 @@ export async function showAccountGenerations(ctx: Context): Promise<void> {
       <section class="card" aria-label="Generations">
         <GenerationTable generations={items} />
       </section>
-      {next === null ? null : (
-        <nav class="pages" aria-label="Pages">
-          <a class="button slight" href={`${path}generations/?before=${next}`} rel="next">
-            Older
-          </a>
-        </nav>
-      )}
+      <CursorLinks path={`${path}generations/`} before={before} next={next} />
     </>
   );
   await sendStaffConsolePage(ctx, { current: ACCOUNTS_PATH, heading: `Generations of ${account.email}`, children });
-}
-
-/** @throws ServiceError validation_error */
-function parseBefore(ctx: Context): number | undefined {
-  const { before } = ctx.query;
-  if (before === undefined) return undefined;
-  if (typeof before === 'string' && /^\d{1,15}$/.test(before)) return Number(before);
-  throw new ServiceError('validation_error', 'before must be the number of a generation.');
 }

@@ -16,7 +16,7 @@ import { PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { limitForm } from '../../../../web/components/spendingLimit.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { withRejectedForm } from '../../../../web/rejectedForm.ts';
-import { Facts, Section } from '../sections.tsx';
+import { Facts, Section } from '../../../../web/components/section.tsx';
 
 const DESIGN_PATH = '/admin/design/';
 
@@ -195,7 +195,7 @@ const SECTIONS: readonly DesignSection[] = [
         />
         <TextArea id="design-list" name="list" label="List" hint="One item a line." value={'imgmodel-2'} />
         <limitForm.Fields values={limitForm.write({ limit: null })} />
-        <Form action={DESIGN_PATH} token="">
+        <Form action={DESIGN_PATH}>
           <TextField id="design-amount" name="amount" label="Not accepted" hint="The notice at the top links to it." />
         </Form>
         <div class="choices apart">

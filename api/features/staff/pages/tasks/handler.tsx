@@ -13,18 +13,15 @@ import { Table } from '../../../../web/components/table.tsx';
 import { findTaskKind, TASKS_PATH } from '../actions/taskActions.tsx';
 import { formatAge } from '../reports/format.ts';
 import { chooseTaskAlert, RunbookLink } from '../runbook.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { TaskTable } from './table.tsx';
 
 const ROWS_SHOWN = 100;
 
 const OUTCOMES = {
-  run: ['Task started', 'The task is due now. Reload to see whether it has succeeded: then it is no longer listed.'],
-  'run-all': [
-    'Tasks started',
-    'The tasks are due now. Reload to see which have succeeded: these are no longer listed.',
-  ],
-  unchanged: ['Nothing changed', 'Nothing was changed: it is done, a worker runs it now, or nothing fails.'],
+  run: 'The task is due now. Reload to see whether it has succeeded: then it is no longer listed.',
+  'run-all': 'The tasks are due now. Reload to see which have succeeded: these are no longer listed.',
+  unchanged: 'Nothing was changed: it is done, a worker runs it now, or nothing fails.',
 } as const satisfies Outcomes;
 
 /** Shows the tasks by kind, and those that fail or were given up, of all kinds or of one. */

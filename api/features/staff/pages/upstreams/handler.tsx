@@ -14,7 +14,7 @@ import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Table } from '../../../../web/components/table.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { HealthTags } from '../incident/view.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { requestTrialOfForm, SendForm, Steps, TrialTable, UPSTREAMS_PATH } from './trials.tsx';
 
 const EXAMPLE_PROMPT = 'A lighthouse at dusk';
@@ -27,10 +27,8 @@ interface ShownRequest {
   lines: string[];
 }
 
-/** Shows the choices of all models, with a form that shows the request that one of them would receive. */
-export const showUpstreams = (ctx: Context): Promise<void> => renderUpstreams(ctx);
-
-async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status = 200): Promise<void> {
+/** Renders the choices of all models, with a form that shows the request that one of them would receive. */
+export async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status = 200): Promise<void> {
   const [routes, shown] = await Promise.all([listUpstreamRoutes(), readShownRequest(ctx)]);
   const children = (
     <>
@@ -40,7 +38,7 @@ async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status =
       </Section>
       {mayUse(ctx, 'tryUpstreams') ? (
         <>
-          <RequestForm ctx={ctx} routes={routes} shown={shown} />
+          <RequestForm routes={routes} shown={shown} />
           <Section id="trials" title="Trials">
             <TrialTable trials={await listTrials(TRIALS_SHOWN)} />
           </Section>
@@ -91,13 +89,7 @@ function describeLimits({ concurrency, perMinute }: ListedRoute): string {
   return limits.length === 0 ? 'none' : limits.join(', ');
 }
 
-interface RequestFormProps {
-  ctx: Context;
-  routes: readonly ListedRoute[];
-  shown: ShownRequest | undefined;
-}
-
-function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
+function RequestForm({ routes, shown }: { routes: readonly ListedRoute[]; shown: ShownRequest | undefined }): VNode {
   const names = [...new Set(routes.map(({ upstream }) => upstream))];
   return (
     <Section id="request" title="Try an upstream">
@@ -129,7 +121,7 @@ function RequestForm({ ctx, routes, shown }: RequestFormProps): VNode {
       {shown === undefined ? null : (
         <div class="apart">
           <Steps label="Request" lines={shown.lines} />
-          <SendForm ctx={ctx} upstream={shown.upstream} prompt={shown.prompt} />
+          <SendForm upstream={shown.upstream} prompt={shown.prompt} />
         </div>
       )}
     </Section>

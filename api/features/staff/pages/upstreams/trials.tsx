@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { VNode } from 'preact';
 import { findTrial, requestTrial } from '../../../../../shared/domain/upstreams/trials.ts';
 import { getForm } from '../../../../pipeline/body.ts';
-import { createCsrfToken } from '../../../../pipeline/csrf.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { type Context, requireActor } from '../../../../context.ts';
@@ -12,7 +11,8 @@ import { Form } from '../../../../web/components/form.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { Time } from '../../../../web/components/time.tsx';
 import { parseReason, parseRequest, ReasonField } from '../actions/defineAction.tsx';
-import { Facts, OutputPreview, Section } from '../sections.tsx';
+import { Facts, Section } from '../../../../web/components/section.tsx';
+import { OutputPreview } from '../sections.tsx';
 
 export const UPSTREAMS_PATH = '/admin/upstreams/';
 const RELOAD_SECONDS = 3;
@@ -44,7 +44,7 @@ export async function showTrial(ctx: Context): Promise<void> {
             ['Upstream', upstream],
             ['Prompt', prompt],
             ['Requested', <Time at={trial.requested_at} hasSeconds />],
-            ...(endedAt === null ? [] : [['Ended', <Time at={endedAt} hasSeconds />] as const]),
+            endedAt === null ? null : ['Ended', <Time at={endedAt} hasSeconds />],
           ]}
         />
       </Section>
@@ -76,9 +76,9 @@ export function Steps({ label, lines }: { label: string; lines: readonly string[
 }
 
 /** Sends the request that is shown above it. */
-export function SendForm({ ctx, upstream, prompt }: { ctx: Context; upstream: string; prompt: string }): VNode {
+export function SendForm({ upstream, prompt }: { upstream: string; prompt: string }): VNode {
   return (
-    <Form action={UPSTREAMS_PATH} token={createCsrfToken(ctx)} class="apart">
+    <Form action={UPSTREAMS_PATH} class="apart">
       <p>
         A worker sends it once, for no account, and follows it to its file. The provider charges for it, and it uses no
         slot of the limits.
