@@ -75,6 +75,8 @@ export interface ProcessorSubscription {
   plan: PlanSlug | null;
   /** The id of its price. */
   priceId: string | null;
+  /** When that price and its plan begin to apply: one that is due at the renewal may have been set before. */
+  priceFrom: Date;
   status: SubscriptionStatus;
   startedAt: Date;
   currentPeriodEnd: Date;
