@@ -25,6 +25,7 @@ CREATE TABLE topups (
   reversed_cents    integer NOT NULL DEFAULT 0 CHECK (reversed_cents BETWEEN 0 AND amount_cents),
   credits_owed      integer GENERATED ALWAYS AS
     (cast(credits::bigint * reversed_cents / coalesce(net_cents, amount_cents) AS integer) - credits_reversed) STORED,
+  kept_cents        integer GENERATED ALWAYS AS (coalesce(net_cents, amount_cents) - reversed_cents) STORED,
 
   sync_version  bigint NOT NULL DEFAULT 0
 );
@@ -38,6 +39,7 @@ COMMENT ON COLUMN topups.completed_at IS 'when it was paid, at the processor; of
 COMMENT ON COLUMN topups.is_disputed IS 'whether the payment was disputed at the last sync';
 COMMENT ON COLUMN topups.reversed_cents IS
   'money refunded or disputed; fewer credits are taken back when the balance does not cover it';
+COMMENT ON COLUMN topups.kept_cents IS 'net amount that was neither refunded nor is disputed';
 COMMENT ON COLUMN topups.credits_reversed IS
   'credits taken back after refunds and disputes, in reversal_count entries';
 COMMENT ON COLUMN topups.credits_owed IS
