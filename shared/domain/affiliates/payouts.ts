@@ -196,38 +196,32 @@ async function markPayoutPaid(payout: Payout, transfer: ProcessorTransfer | null
   });
 }
 
-/** A paid payout whose transfer was reversed by hand at the processor. */
-export interface PayoutReversalSnapshot extends AccountSnapshot {
-  kind: 'payoutReversal';
-  transferId: string;
-}
-
-/** Reads a transfer. @returns null unless it is that of a payout and was reversed as a whole. */
-export async function fetchPayoutReversal(transferId: string): Promise<PayoutReversalSnapshot | null> {
+/**
+ * Reads a transfer, which may have been reversed by hand at the processor.
+ * @returns null unless it is that of a payout and was reversed as a whole.
+ */
+export async function fetchPayoutReversal(transferId: string): Promise<AccountSnapshot | null> {
   const payout = await Payout.query().findOne({ stripe_transfer_id: transferId });
   if (payout === undefined) return null;
   const { affiliate_id: accountId, uuid } = payout;
   if (await processor.isTransferReversed(transferId))
-    return { kind: 'payoutReversal', accountId, problem: null, transferId };
+    return { accountId, problem: null, apply: (transaction) => rejectReversedPayout(transaction, uuid, transferId) };
   logger.error({ payout: uuid, transferId }, 'transfer reversed in part; the payout counts as paid in full');
   return null;
 }
 
 /** Rejects a payout whose transfer was reversed: its commissions are payable again, less any reversals since. */
-export async function applyPayoutReversal(
-  transaction: Transaction,
-  { accountId, transferId }: PayoutReversalSnapshot,
-): Promise<void> {
-  await Affiliate.query(transaction).findById(accountId).forNoKeyUpdate();
-  const payout = await Payout.query(transaction).findOne({ stripe_transfer_id: transferId, status: 'paid' });
-  if (payout === undefined) return;
-  await payout.$query(transaction).patch({
-    status: 'rejected',
-    stripe_transfer_id: null,
-    last_error: `The transfer ${transferId} was reversed at the payment processor.`,
-    completed_at: now(),
-  });
-  await runStatement(ADD_SETTLED_CENTS, { payout: payout.uuid, sign: -1 }, transaction);
+async function rejectReversedPayout(transaction: Transaction, uuid: string, transferId: string): Promise<void> {
+  const rejected = await Payout.query(transaction)
+    .findById(uuid)
+    .where({ status: 'paid' })
+    .patch({
+      status: 'rejected',
+      stripe_transfer_id: null,
+      last_error: `The transfer ${transferId} was reversed at the payment processor.`,
+      completed_at: now(),
+    });
+  if (rejected === 1) await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: -1 }, transaction);
 }
 
 /** Releases a payout that was not transferred: its commissions are payable again, less any reversals since. */
