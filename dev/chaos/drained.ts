@@ -33,7 +33,7 @@ const UNTRACKED_EVENT_TYPES = ['account.updated'];
 export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, kind, key, attempts, last_error, run_at
-       FROM tasks WHERE kind IN ('invoice.refund', 'topup.refund') AND run_at < $1`,
+       FROM tasks WHERE kind = 'refund.issue' AND run_at < $1`,
     [dueBefore],
   );
   return rows.map(({ account_id: accountId, kind, key, attempts, last_error: lastError, run_at: dueAt }) => ({

@@ -1,4 +1,4 @@
--- Subscriptions with their plans, renewals and owed refunds, and the reference from an account to its current one.
+-- Subscriptions with their plans and renewals, and the reference from an account to its current one.
 
 CREATE TABLE subscriptions (
   id                      bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -94,18 +94,3 @@ $$;
 CREATE TRIGGER subscriptions_record_renewal AFTER UPDATE OF paid_until ON subscriptions
   FOR EACH ROW WHEN (OLD.activated_at IS NOT NULL AND NEW.paid_until >= OLD.paid_until + interval '300 days')
   EXECUTE FUNCTION record_subscription_renewal();
-
--- One row per invoice: a refund returns all of its payments.
-CREATE TABLE owed_refunds (
-  invoice_id       text        PRIMARY KEY,
-  subscription_id  bigint      NOT NULL REFERENCES subscriptions (id),
-  account_id       bigint      NOT NULL REFERENCES accounts (id),
-  status           text        NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected')),
-  last_error       text,
-  created_at       timestamptz NOT NULL,
-  completed_at     timestamptz,
-  CHECK ((status = 'owed') = (completed_at IS NULL))
-);
-CREATE INDEX owed_refunds_account_idx ON owed_refunds (account_id);
-CREATE INDEX owed_refunds_owed_idx ON owed_refunds (created_at) WHERE status = 'owed';
-CREATE INDEX owed_refunds_rejected_idx ON owed_refunds (completed_at) WHERE status = 'rejected';

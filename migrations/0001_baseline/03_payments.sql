@@ -1,4 +1,4 @@
--- Top-ups with their refunds, invoices, and the events and the sync of the payment processor.
+-- Top-ups, invoices, owed refunds, and the events and the sync of the payment processor.
 
 CREATE TABLE topups (
   uuid                      uuid        PRIMARY KEY,
@@ -25,6 +25,7 @@ CREATE TABLE topups (
   reversed_cents    integer NOT NULL DEFAULT 0 CHECK (reversed_cents BETWEEN 0 AND amount_cents),
   credits_owed      integer GENERATED ALWAYS AS
     (cast(credits::bigint * reversed_cents / coalesce(net_cents, amount_cents) AS integer) - credits_reversed) STORED,
+  kept_cents        integer GENERATED ALWAYS AS (coalesce(net_cents, amount_cents) - reversed_cents) STORED,
 
   sync_version  bigint NOT NULL DEFAULT 0
 );
@@ -38,6 +39,7 @@ COMMENT ON COLUMN topups.completed_at IS 'when it was paid, at the processor; of
 COMMENT ON COLUMN topups.is_disputed IS 'whether the payment was disputed at the last sync';
 COMMENT ON COLUMN topups.reversed_cents IS
   'money refunded or disputed; fewer credits are taken back when the balance does not cover it';
+COMMENT ON COLUMN topups.kept_cents IS 'net amount that was neither refunded nor is disputed';
 COMMENT ON COLUMN topups.credits_reversed IS
   'credits taken back after refunds and disputes, in reversal_count entries';
 COMMENT ON COLUMN topups.credits_owed IS
@@ -71,20 +73,27 @@ CREATE TRIGGER accounts_clear_auto_topup_trigger BEFORE UPDATE ON accounts
              OR NEW.deletion_requested_at IS NOT NULL))
   EXECUTE FUNCTION clear_auto_topup_trigger();
 
-CREATE TABLE topup_refunds (
-  topup_uuid       uuid        PRIMARY KEY REFERENCES topups (uuid),
-  account_id       bigint      NOT NULL REFERENCES accounts (id),
-  cause            text        NOT NULL DEFAULT 'staff' CHECK (cause IN ('staff', 'erased')),
-  status           text        NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected')),
-  last_error       text,
-  created_at       timestamptz NOT NULL,
-  completed_at     timestamptz,
+-- One row per payment to return: a refund of an invoice returns all of its payments.
+CREATE TABLE owed_refunds (
+  key           text        GENERATED ALWAYS AS (coalesce(invoice_id, topup_uuid::text)) STORED PRIMARY KEY,
+  payment       text        GENERATED ALWAYS AS (coalesce('invoice ' || invoice_id, 'top-up ' || topup_uuid::text)) STORED,
+  invoice_id    text,
+  topup_uuid    uuid        REFERENCES topups (uuid),
+  account_id    bigint      NOT NULL REFERENCES accounts (id),
+  cause         text        NOT NULL CHECK (cause IN ('staff', 'erased', 'unused')),
+  status        text        NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected')),
+  last_error    text,
+  created_at    timestamptz NOT NULL,
+  completed_at  timestamptz,
+  CHECK (num_nonnulls(invoice_id, topup_uuid) = 1),
   CHECK ((status = 'owed') = (completed_at IS NULL))
 );
-COMMENT ON TABLE topup_refunds IS 'refunds of top-ups that are owed; a task issues each at the processor';
-COMMENT ON COLUMN topup_refunds.cause IS 'staff: requested by staff; erased: paid for an account that is erased';
-CREATE INDEX topup_refunds_account_idx ON topup_refunds (account_id);
-CREATE INDEX topup_refunds_owed_idx ON topup_refunds (created_at) WHERE status = 'owed';
+COMMENT ON TABLE owed_refunds IS 'payments to return to customers; a task issues each refund at the processor';
+COMMENT ON COLUMN owed_refunds.invoice_id IS 'the id of the invoice at the processor';
+COMMENT ON COLUMN owed_refunds.cause IS
+  'staff: requested by staff; erased: paid for an account that is erased; unused: an invoice that bought nothing';
+CREATE INDEX owed_refunds_account_idx ON owed_refunds (account_id);
+CREATE INDEX owed_refunds_open_idx ON owed_refunds (created_at) WHERE status IN ('owed', 'rejected');
 
 CREATE TABLE invoices (
   uuid                uuid        PRIMARY KEY,

@@ -50,6 +50,7 @@ CREATE TABLE commissions (
   reversed_cents      integer     NOT NULL CHECK (reversed_cents BETWEEN 0 AND paid_cents),
   amount_cents        integer     NOT NULL CHECK (amount_cents BETWEEN 0 AND net_cents),
   settled_cents       integer     NOT NULL DEFAULT 0,
+  outstanding_cents   integer     GENERATED ALWAYS AS (amount_cents - settled_cents) STORED,
   paid_at             timestamptz NOT NULL,
   payable_at          timestamptz NOT NULL,
   is_simulated        boolean     NOT NULL DEFAULT false,
@@ -60,12 +61,13 @@ CREATE TABLE commissions (
 ) WITH (fillfactor = 80);
 COMMENT ON COLUMN commissions.settled_cents IS
   'sum of its payout items; above amount_cents after a refund, below zero where an item is, or after a rejected payout that followed a reversal';
+COMMENT ON COLUMN commissions.outstanding_cents IS 'what later payouts pay, or deduct if it is below zero';
 COMMENT ON COLUMN commissions.is_simulated IS 'earned with the simulated processor; never paid out in real money';
 COMMENT ON COLUMN commissions.sync_failing_since IS
   'first of the failed syncs of its invoice; NULL if the last one succeeded';
 CREATE INDEX commissions_affiliate_id_idx ON commissions (affiliate_id, paid_at);
 CREATE INDEX commissions_outstanding_idx ON commissions (affiliate_id, payable_at)
-  WHERE amount_cents <> settled_cents;
+  WHERE outstanding_cents <> 0;
 CREATE INDEX commissions_paid_at_idx ON commissions (paid_at);
 
 CREATE TABLE payouts (

@@ -18,6 +18,7 @@ export class Commission extends Model {
   declare amount_cents: number;
   /** Amount that payouts contain. */
   declare settled_cents: number;
+  declare readonly outstanding_cents: number;
   declare paid_at: Date;
   declare payable_at: Date;
   declare is_simulated: boolean;

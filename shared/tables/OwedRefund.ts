@@ -1,16 +1,22 @@
 import { Model } from 'objection';
 
-/** An invoice whose payments must be refunded, because the account does not use what it billed. */
+/** A payment to return to the customer: of an invoice that the account does not use, or of a top-up. */
 export class OwedRefund extends Model {
   static override tableName = 'owed_refunds';
-  static override idColumn = 'invoice_id';
+  static override idColumn = 'key';
 
-  declare invoice_id: string;
-  declare subscription_id: number;
+  /** The id of the invoice at the processor, or the uuid of the top-up. */
+  declare readonly key: string;
+  /** The same for staff, such as `invoice in_123`. */
+  declare readonly payment: string;
+  declare invoice_id: string | null;
+  declare topup_uuid: string | null;
   declare account_id: number;
+  /** `staff`: requested by staff. `erased`: paid for an account that is erased. `unused`: it bought nothing. */
+  declare cause: 'staff' | 'erased' | 'unused';
   /** `rejected`: the payment processor rejected the refund, or it failed. Staff decide. */
   declare status: 'owed' | 'refunded' | 'rejected';
-  /** Why it was rejected, or a note about the refund. */
+  /** Why it was rejected. */
   declare last_error: string | null;
   declare created_at: Date;
   declare completed_at: Date | null;

@@ -26,6 +26,8 @@ export class Topup extends Model {
   declare failure_code: string | null;
   /** The part of the net amount that was refunded, or disputed and not won. */
   declare reversed_cents: number;
+  /** The net amount less what was reversed. Computed by the database. */
+  declare readonly kept_cents: number;
   /** True if the payment had an open or lost dispute at the last sync, inquiries included. */
   declare is_disputed: boolean;
   /** Credits taken back for the reversed amount, limited by what was left of the top-up. */

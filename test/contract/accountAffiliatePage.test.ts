@@ -40,4 +40,20 @@ describe('the affiliate page', () => {
       expect(await read()).to.match(new RegExp(`<td>${text}</td><td class="number">\\$${rest}</td>`));
     }
   });
+
+  it('shows how much is payable of a commission that was paid out in part', async () => {
+    const { affiliate, refer } = await fixture.createAffiliate();
+    const customer = await refer();
+    await fixture.billing.subscribe(customer, 'lite');
+    const refund = fixture.billing.stripe.refund(fixture.getInvoiceId(customer), 3_600);
+    await fixture.billing.drained();
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    const visitor = createBrowserFor(affiliate);
+    const read = async () => (await visitor.request(`${fixture.billing.service.baseUrl}/account/affiliate/`)).text;
+    expect(await read()).to.match(/<td>In a payout, partly refunded<\/td><td class="number">\$10\.80<\/td>/);
+    fixture.billing.stripe.failRefund(refund.id);
+    await fixture.billing.drained();
+    expect(await read()).to.match(/<td>\$10\.80 payable<\/td><td class="number">\$21\.60<\/td>/);
+  });
 });

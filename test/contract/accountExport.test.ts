@@ -61,7 +61,6 @@ describe('the export of an account', () => {
       'ledger_entries',
       'subscriptions',
       'topups',
-      'topup_refunds',
       'owed_refunds',
       'invoices',
       'referrals',

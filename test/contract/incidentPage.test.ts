@@ -90,8 +90,8 @@ describe('the incident page', () => {
   it('counts refunds that are not issued, failing webhooks and tasks given up, with their age', async () => {
     const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customers[0]?.email]);
     await service.sql(
-      `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at)
-       SELECT 'in_1', id, account_id, now() - interval '3 hours' FROM subscriptions WHERE account_id = $1`,
+      `INSERT INTO owed_refunds (invoice_id, account_id, cause, created_at)
+       VALUES ('in_1', $1, 'unused', now() - interval '3 hours')`,
       [id],
     );
     await customers[0]?.request('POST', '/api/webhooks/create/', { body: { url: 'https://example.com/' } });
@@ -102,7 +102,7 @@ describe('the incident page', () => {
     await service.sql(
       `INSERT INTO tasks (kind, key, account_id, run_at, attempts, last_error, created_at)
        VALUES ('payment.event', 'evt_1', NULL, NULL, 20, 'no such charge', now() - interval '4 days'),
-              ('invoice.refund', 'in_1', $1, now() + interval '1 hour', 3, 'no money', now() - interval '3 hours')`,
+              ('refund.issue', 'in_1', $1, now() + interval '1 hour', 3, 'no money', now() - interval '3 hours')`,
       [id],
     );
     const queues = await readSection('queues');

@@ -66,8 +66,8 @@ describe('the staff console', () => {
       );
       service.fabricated.add('what-waits-has-a-task');
       await service.sql(
-        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at)
-         SELECT 'in_1', s.id, s.account_id, now() FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.uuid = $1`,
+        `INSERT INTO owed_refunds (invoice_id, account_id, cause, created_at)
+         SELECT 'in_1', id, 'unused', now() FROM accounts WHERE uuid = $1`,
         [uuid],
       );
       for (const query of ['cus_1', 'sub_1', 'in_1']) await expectFound(query);
@@ -211,13 +211,12 @@ describe('the staff console', () => {
 
     it('lists refunds that are not completed as problems', async () => {
       await service.sql(
-        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at, last_error)
-         SELECT 'in_2', s.id, s.account_id, now(), 'no money' FROM subscriptions s JOIN accounts a ON a.id = s.account_id
-          WHERE a.uuid = $1`,
+        `INSERT INTO owed_refunds (invoice_id, account_id, cause, created_at, last_error)
+         SELECT 'in_2', id, 'unused', now(), 'no money' FROM accounts WHERE uuid = $1`,
         [uuid],
       );
       const { text } = await console.visit(`/admin/accounts/${uuid}/`);
-      expect(text).to.include('refund in_2: owed. no money');
+      expect(text).to.include('refund of invoice in_2: owed. no money');
     });
 
     it('lists unprocessed events of its customer only, with the tasks that apply them', async () => {

@@ -76,7 +76,7 @@ describe('the tasks page of staff', () => {
   });
 
   it('lists tasks that fail or were given up, with their account, and no others', async () => {
-    await addTask('topup.refund', 'refund-1', await ofCustomer());
+    await addTask('refund.issue', 'refund-1', await ofCustomer());
     await addGivenUp('payment.event', 'evt_1');
     await addTask('payout.transfer', 'waits', { attempts: '0' });
     const troubled = readSection((await console.visit('/admin/tasks/')).text, 'troubled');
@@ -90,9 +90,9 @@ describe('the tasks page of staff', () => {
   });
 
   it('lists one kind, and rejects a kind that does not exist', async () => {
-    await addTask('topup.refund', 'refund-1');
-    await addTask('invoice.refund', 'in_1');
-    const { text } = await console.visit('/admin/tasks/?kind=topup.refund');
+    await addTask('refund.issue', 'refund-1');
+    await addTask('email.send', 'in_1');
+    const { text } = await console.visit('/admin/tasks/?kind=refund.issue');
     expect(readSection(text, 'troubled')).to.include('refund-1').and.to.not.include('in_1');
     expect((await console.visit('/admin/tasks/?kind=missing')).status).to.equal(404);
     expect((await console.visit('/admin/tasks/kinds/missing/run/')).status).to.equal(404);
@@ -110,7 +110,7 @@ describe('the tasks page of staff', () => {
   });
 
   it('runs a task now, with an audit entry', async () => {
-    const path = await addTask('topup.refund', 'refund-1', await ofCustomer());
+    const path = await addTask('refund.issue', 'refund-1', await ofCustomer());
     const done = await console.act(path, {}, 'ops');
     expect([done.status, done.headers.get('location')]).to.deep.equal([303, '/admin/tasks/?done=run']);
     expect((await console.visit('/admin/tasks/?done=run', 'ops')).text).to.include('<title>The task is due now ·');
@@ -119,7 +119,7 @@ describe('the tasks page of staff', () => {
     expect(entry).to.include({
       action: 'task.run',
       target_type: 'task',
-      target_id: 'topup.refund refund-1',
+      target_id: 'refund.issue refund-1',
       role: 'ops',
       reason: REASON,
     });
@@ -133,7 +133,7 @@ describe('the tasks page of staff', () => {
   });
 
   it('leaves a task alone that a worker runs, that does not fail, or that is done', async () => {
-    const held = await addTask('topup.refund', 'held', HELD);
+    const held = await addTask('refund.issue', 'held', HELD);
     const before = [await countEntries(), await readTask('held')];
     expect((await console.act(held)).headers.get('location')).to.equal('/admin/tasks/?done=unchanged');
     expect([await countEntries(), await readTask('held')]).to.deep.equal(before);
@@ -152,7 +152,7 @@ describe('the tasks page of staff', () => {
     await addGivenUp('upload.deleteFiles', 'given up');
     await addTask('upload.deleteFiles', 'waits', { attempts: '0' });
     await addTask('upload.deleteFiles', 'held', HELD);
-    await addTask('topup.refund', 'other');
+    await addTask('refund.issue', 'other');
     const path = '/admin/tasks/kinds/upload.deleteFiles/run/';
     const entries = await countEntries();
     const done = await console.act(path);
@@ -172,7 +172,7 @@ describe('the tasks page of staff', () => {
   });
 
   it('offers its actions to the roles that manage queues', async () => {
-    const path = await addTask('topup.refund', 'refund-1', await ofCustomer());
+    const path = await addTask('refund.issue', 'refund-1', await ofCustomer());
     for (const role of STAFF_ROLES) {
       for (const page of ['/admin/tasks/', `/admin/accounts/${await findAccountUuid(service, customer)}/`]) {
         const { text } = await console.visit(page, role);

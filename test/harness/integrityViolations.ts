@@ -140,8 +140,8 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'what-waits-has-a-task': [
     breakPlatform(`UPDATE payment_events SET processed_at = NULL`),
-    breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, created_at)
-      VALUES ('in_2', 1, 1, '2037-03-15T10:59:30Z')`),
+    breakCustomer(`INSERT INTO owed_refunds (invoice_id, account_id, cause, created_at)
+      VALUES ('in_2', 1, 'unused', '2037-03-15T10:59:30Z')`),
     breakCustomer(`UPDATE subscriptions SET follow_up = 'cancel' WHERE id = 1`),
     breakCustomer(`UPDATE invoices SET awaits_document = true WHERE kind = 'topup' AND account_id = 1`),
     breakCustomer(`DELETE FROM tasks WHERE kind = 'topup.page'`),

@@ -6,7 +6,7 @@ import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { startPlanCheckout } from '../../shared/domain/billing/checkout.ts';
 import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';
 import { FOLLOW_UP } from '../../shared/domain/billing/followUps.ts';
-import { REFUND_INVOICE } from '../../shared/domain/billing/invoiceRefunds.ts';
+import { ISSUE_REFUND } from '../../shared/domain/billing/issueRefunds.ts';
 import { APPLY_PAYMENT_EVENT } from '../../shared/domain/billing/paymentEvents.ts';
 import { storePaymentEvents } from '../../shared/domain/billing/receivePaymentEvents.ts';
 import { reconcilePayments } from '../../shared/domain/billing/reconcile.ts';
@@ -264,7 +264,7 @@ const applyEvent = (key: string) =>
 async function applyEvents(ids: string[]): Promise<void> {
   const slots = pLimit(4);
   await Promise.allSettled(ids.map((id) => slots(() => applyEvent(id))));
-  await runTasks(FOLLOW_UP, REFUND_INVOICE);
+  await runTasks(FOLLOW_UP, ISSUE_REFUND);
 }
 
 /** Delivers everything that is held or lost, and carries out what is owed. */

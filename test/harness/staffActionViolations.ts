@@ -21,9 +21,9 @@ export const STAFF_ACTION_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(auditEntrySql('generation.refund')),
   ],
   'topup-refunds-are-audited': [
-    breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, created_at)
-                   SELECT uuid, account_id, now() FROM topups WHERE kind = 'automatic' AND status = 'succeeded'`),
-    breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, cause, created_at)
+    breakCustomer(`INSERT INTO owed_refunds (topup_uuid, account_id, cause, created_at)
+                   SELECT uuid, account_id, 'staff', now() FROM topups WHERE kind = 'automatic' AND status = 'succeeded'`),
+    breakCustomer(`INSERT INTO owed_refunds (topup_uuid, account_id, cause, created_at)
                    SELECT uuid, account_id, 'erased', now() FROM topups WHERE kind = 'automatic' AND status = 'failed'`),
     breakCustomer(auditEntrySql('topup.refund')),
   ],

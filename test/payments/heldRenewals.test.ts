@@ -28,7 +28,7 @@ describe('renewals that are held or stay unpaid', () => {
   const readRow = async ({ email }: TestCustomer) =>
     (
       await billing.service.sql(
-        `SELECT s.status, s.past_due_since, a.spendable_until, a.balance FROM subscriptions s
+        `SELECT s.status, s.past_due_since, a.spendable_until, a.balance, a.plan_slug FROM subscriptions s
            JOIN accounts a ON a.id = s.account_id WHERE a.email = $1`,
         [email],
       )
@@ -81,12 +81,13 @@ describe('renewals that are held or stay unpaid', () => {
       billing.stripe.closeDispute(dispute.id, 'won');
       await billing.drained();
       expect([subscription(customer).metadata, priceNow(customer)]).to.deep.equal([
-        { account_uuid: subscription(customer).metadata['account_uuid'] },
+        { account_uuid: subscription(customer).metadata['account_uuid'], price_from: String(yearEnd / 1_000) },
         billing.stripe.prices.lite,
       ]);
+      expect(await readRow(customer)).to.include({ status: 'active', plan_slug: 'pro' });
       await advance(yearEnd + 2 * HOUR_MS);
       expect([lastAmount(customer), countCharges(customer)]).to.deep.equal([7_200, 2]);
-      expect((await readRow(customer)).status).to.equal('active');
+      expect(await readRow(customer)).to.include({ status: 'active', plan_slug: 'lite' });
     });
   }
 

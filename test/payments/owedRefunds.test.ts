@@ -20,14 +20,14 @@ describe('a payment that an account got nothing for', () => {
   const owedTo = (customer: TestCustomer) =>
     billing.service.sql(
       `SELECT o.*, t.attempts FROM owed_refunds o JOIN accounts a ON a.id = o.account_id
-         LEFT JOIN tasks t ON t.kind = 'invoice.refund' AND t.key = o.invoice_id
+         LEFT JOIN tasks t ON t.kind = 'refund.issue' AND t.key = o.key
         WHERE a.email = $1 ORDER BY o.created_at`,
       [customer.email],
     );
 
   /** Makes the owed refunds due, and runs the sweep. */
   const sweep = async () => {
-    await makeTasksDue(billing.service, 'invoice.refund', 'subscription.followUp');
+    await makeTasksDue(billing.service, 'refund.issue', 'subscription.followUp');
     await billing.maintain();
   };
 

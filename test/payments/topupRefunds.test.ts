@@ -21,8 +21,8 @@ describe('a top-up that staff refund', () => {
     (
       await billing.service.sql(
         `SELECT t.*, r.status AS refund, coalesce(r.last_error, task.last_error) AS last_error
-           FROM topups t JOIN accounts a ON a.id = t.account_id LEFT JOIN topup_refunds r ON r.topup_uuid = t.uuid
-           LEFT JOIN tasks task ON task.kind = 'topup.refund' AND task.key = cast(t.uuid AS text) WHERE a.email = $1`,
+           FROM topups t JOIN accounts a ON a.id = t.account_id LEFT JOIN owed_refunds r ON r.topup_uuid = t.uuid
+           LEFT JOIN tasks task ON task.kind = 'refund.issue' AND task.key = r.key WHERE a.email = $1`,
         [customer.email],
       )
     )[0];
@@ -38,7 +38,7 @@ describe('a top-up that staff refund', () => {
   };
   /** Makes the refund due, and runs the sweep. */
   const sweep = async () => {
-    await makeTasksDue(billing.service, 'topup.refund');
+    await makeTasksDue(billing.service, 'refund.issue');
     await billing.maintain();
     await billing.drained();
   };
@@ -112,7 +112,7 @@ describe('a top-up that staff refund', () => {
       await closeDispute('lost');
       expect(await readTopup()).to.include({
         refund: 'refunded',
-        last_error: 'A dispute has returned the payment.',
+        last_error: null,
         reversed_cents: 5_000,
       });
       expect(listRefundedCents()).to.deep.equal([0]);
@@ -126,7 +126,10 @@ describe('a top-up that staff refund', () => {
     it('is left to staff once the dispute is won, as the processor refuses the refund', async () => {
       await closeDispute('won');
       const { refund, last_error: error } = await readTopup();
-      expect([refund, error]).to.deep.equal(['rejected', 'The processor does not refund a charge that was disputed.']);
+      expect([refund, error]).to.deep.equal([
+        'rejected',
+        'The processor does not refund a charge after a dispute that was won.',
+      ]);
       expect(listRefundedCents()).to.deep.equal([0]);
       const { text } = await console.act(`/admin/topups/${(await readTopup()).uuid}/refund/`, {}, 'finance');
       expect(text).to.include('Pay the customer back');
@@ -147,7 +150,7 @@ describe('a simulated top-up that staff refund', () => {
     const [{ uuid }] = await service.sql('SELECT uuid FROM topups');
     expect((await console.act(`/admin/topups/${uuid}/refund/`)).status).to.equal(303);
     await runDueTasks(service);
-    const [row] = await service.sql('SELECT r.status, t.* FROM topup_refunds r JOIN topups t ON t.uuid = r.topup_uuid');
+    const [row] = await service.sql('SELECT r.status, t.* FROM owed_refunds r JOIN topups t ON t.uuid = r.topup_uuid');
     expect(row).to.include({ status: 'succeeded', reversed_cents: 5_000, credits_reversed: 1_800 });
     expect(await customer.balance()).to.equal(1_100);
     expect((await console.visit(account)).text).to.not.include('refund of top-up');

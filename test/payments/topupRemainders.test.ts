@@ -236,7 +236,7 @@ describe('a top-up that is paid for an erased account', () => {
       (
         await billing.service.sql(
           `SELECT t.status, t.credits, t.credits_reversed, r.cause, r.status AS refund FROM topups t
-             LEFT JOIN topup_refunds r ON r.topup_uuid = t.uuid WHERE t.account_id = $1`,
+             LEFT JOIN owed_refunds r ON r.topup_uuid = t.uuid WHERE t.account_id = $1`,
           [id],
         )
       )[0];

@@ -65,7 +65,7 @@ describe('simultaneous staff actions', () => {
     await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     const [{ uuid }] = await service.sql('SELECT uuid FROM topups ORDER BY created_at DESC LIMIT 1');
     expect(countChanged(await sendAtOnce(`/admin/topups/${uuid}/refund/`, 20))).to.equal(1);
-    expect(await service.sql('SELECT 1 FROM topup_refunds WHERE topup_uuid = $1', [uuid])).to.have.length(1);
+    expect(await service.sql('SELECT 1 FROM owed_refunds WHERE topup_uuid = $1', [uuid])).to.have.length(1);
   });
 
   it('refunds beside new generations keep balance, ledger and usage consistent', async () => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { AUTO_TOPUP_PROBLEMS } from '../../api/features/billing/pages/autoTopupTexts.ts';
+import { TOPUP_REASONS } from '../../shared/domain/emails/texts/topupReasons.ts';
 import { ALL_TASK_KINDS } from '../../shared/domain/privacy/taskKinds.ts';
 import { WEBHOOK_EVENT_TYPES } from '../../shared/spec/events.ts';
 
@@ -235,8 +235,7 @@ describe('the documentation', () => {
     const [, table = ''] =
       /^\| `auto_topup_problem` \| Cause \|\n\|[-|]+\n((?:\|.*\n)+)/m.exec(read('docs/credits.md')) ?? [];
     const explained = [...table.matchAll(/^\| `(\w+)` \| \S/gm)].map(([, reason]) => reason);
-    // The text for reasons of later releases.
-    const { failed: _, ...reasons } = AUTO_TOPUP_PROBLEMS;
+    const { other: _, ...reasons } = TOPUP_REASONS;
     expect(explained).to.have.members(Object.keys(reasons));
   });
 

@@ -130,7 +130,7 @@ describe('the texts of e-mail messages', () => {
     const taxed = render('renewal_upcoming', 'en', { ...EXAMPLE_PARAMS.renewal_upcoming, has_tax: true });
     expect(taxed.text).to.include('is $348 a year, plus tax.');
     const other = render('auto_topup_disabled', 'en', { reason: 'other' });
-    expect(other.text).to.include('The payment failed.');
+    expect(other.text).to.include('The payment did not complete.');
     const unpaid = render('payment_failed', 'en', { plan: 'pro', spendable_until: null });
     expect(unpaid.text).to.include('Credits cannot be spent until it is paid.');
   });

@@ -74,17 +74,7 @@ function presentAffiliateStatus({
     ...presentAffiliate(affiliate),
     payout_enabled: isPayoutEnabled,
     connect_onboarded: affiliate.connect_onboarded,
-    stats: {
-      referrals: stats.referrals,
-      active: stats.active,
-      lifetime_earnings_cents: stats.lifetimeEarningsCents,
-      pending_cents: stats.pendingCents,
-      paid_cents: stats.paidCents,
-    },
-    recent: recent.map((month) => ({
-      month: month.month,
-      referrals: month.referrals,
-      commission_cents: month.commissionCents,
-    })),
+    stats,
+    recent,
   };
 }

@@ -251,12 +251,7 @@ function presentInvoice(invoice: Invoice): Static<typeof InvoiceResponse> {
 }
 
 function presentTopupSettings(settings: AutoTopupSettings): Static<typeof TopupSettingsResponse> {
-  return {
-    auto_topup_enabled: settings.isEnabled,
-    auto_topup_amount_cents: settings.amountCents,
-    auto_topup_threshold_credits: settings.thresholdCredits,
-    preview_credits: settings.previewCredits,
-    // Not in the specification. Present only if there is a problem.
-    ...(settings.problem === null ? {} : { auto_topup_problem: settings.problem }),
-  };
+  // Not in the specification. Present only if there is a problem.
+  const auto_topup_problem = settings.auto_topup_problem ?? undefined;
+  return presentAs(TopupSettingsResponse, settings, { auto_topup_problem });
 }

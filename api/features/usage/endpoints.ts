@@ -3,7 +3,7 @@ import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import type { LedgerFilter } from '../../../shared/domain/credits/listFilteredLedger.ts';
 import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import { listMemberUsage } from '../../../shared/domain/usage/usageByMember.ts';
-import { listKeyUsage } from '../../../shared/domain/usage/usageByKey.ts';
+import { listKeyUsage } from '../../../shared/domain/accounts/listKeyUsage.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/catalog.ts';
 import { createQueryParser, type Parameters } from '../../../shared/lib/validation/queryParser.ts';
 import { LedgerEntryResponse, presentLedgerEntry } from '../../../shared/presenters/ledgerEntry.ts';

@@ -59,7 +59,7 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/billing/pendingTopups.ts',
         within: 'syncPendingTopup',
-        find: 'else await settleTopup(await fetchCheckoutTopup($topup));',
+        find: 'else await applySnapshot(await fetchCheckoutTopup($topup));',
         replace: '',
       },
     ],
@@ -75,10 +75,10 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     name: 'a lost commission of a paid invoice is not searched for',
     changes: [
       {
-        file: 'shared/domain/billing/eventSnapshots.ts',
-        within: 'applySnapshots',
-        find: 'await applyCommission($transaction, $snapshot)',
-        replace: 'undefined',
+        file: 'shared/domain/affiliates/commissions.ts',
+        within: 'fetchCommission',
+        find: 'apply: ($transaction) => applyCommission($transaction, $referral, $invoiceId, $paid),',
+        replace: 'apply: async () => {},',
       },
       {
         file: 'shared/domain/billing/reconcile.ts',
@@ -93,9 +93,9 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     name: 'an owed refund is recorded without its task',
     changes: [
       {
-        file: 'shared/domain/billing/invoiceRefunds.ts',
-        within: 'recordOwedRefunds',
-        find: 'await scheduleTasks($transaction, REFUND_INVOICE.name, tasks);',
+        file: 'shared/domain/billing/owedRefunds.ts',
+        within: 'oweRefunds',
+        find: 'await scheduleTasks($transaction, REFUND_KIND, tasks);',
         replace: '',
       },
     ],

@@ -74,7 +74,7 @@ export const SUBSCRIPTION_BUGS: readonly SeededBug[] = [
     name: 'what was paid after the request of a deletion is not refunded at the erasure',
     changes: [
       {
-        file: 'shared/domain/billing/invoiceRefunds.ts',
+        file: 'shared/domain/billing/owedRefunds.ts',
         within: 'oweBackAfterDeletion',
         find: 'if ($requestedAt === null) return;',
         replace: 'if ($requestedAt === null || $requestedAt < now()) return;',

@@ -14,11 +14,11 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import {
   type AccountSnapshot,
+  applySnapshot,
+  buildUnresolved,
   findCustomerAccount,
   nextSyncVersion,
-  type UnresolvedSnapshot,
 } from '../payments/accountSnapshot.ts';
-import { withAccountLock } from '../credits/ledger.ts';
 import { trySync } from '../payments/processorErrors.ts';
 
 const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * DAY_MS;
@@ -40,15 +40,6 @@ const UPSERT_COMMISSION = prepared(
    RETURNING xmax = 0 AS is_created`,
 );
 
-/** The state of a paid invoice at the processor, with the referral that it earns a commission for. */
-export interface CommissionSnapshot extends AccountSnapshot {
-  kind: 'commission';
-  invoiceId: string;
-  referral: Referral;
-  /** null if the invoice earns nothing, as nothing of it was paid through the processor. */
-  paid: CommissionInput | null;
-}
-
 interface CommissionInput extends InvoiceAmounts {
   invoiceId: string;
   paidAt: Date;
@@ -65,7 +56,7 @@ const MAX_CENTS = 2_147_483_647;
  * @returns null if it earns no commission: it is not a paid one of a subscription, belongs to no referred account, or
  * was paid after the affiliate's account was erased.
  */
-export async function fetchCommission(invoiceId: string): Promise<CommissionSnapshot | UnresolvedSnapshot | null> {
+export async function fetchCommission(invoiceId: string): Promise<AccountSnapshot | null> {
   const syncVersion = await nextSyncVersion();
   const invoice = await processor.readInvoice(invoiceId);
   if (invoice === null) return null;
@@ -77,21 +68,30 @@ export async function fetchCommission(invoiceId: string): Promise<CommissionSnap
   const referral = accountId === undefined ? undefined : await Referral.query().findById(accountId);
   if (accountId === undefined || referral === undefined) return null;
   if (known === undefined && !(await isCommissionDue(referral, invoice.paidAt))) return null;
-  const snapshot = { kind: 'commission', accountId, problem: null, invoiceId, referral } as const;
-  if (invoice.paidCents === 0) return known === undefined ? { ...snapshot, paid: null } : null;
+  const buildSnapshot = (paid: CommissionInput | null): AccountSnapshot => ({
+    accountId,
+    problem: null,
+    apply: (transaction) => applyCommission(transaction, referral, invoiceId, paid),
+  });
+  if (invoice.paidCents === 0) return known === undefined ? buildSnapshot(null) : null;
   // Reversals of a known commission count even if its price is no longer listed.
   const problem = findCommissionProblem(invoice, known !== undefined);
   if (problem !== null) {
     logger.error({ invoiceId, accountId, problem }, 'invoice earns no commission');
-    return { kind: 'unresolved', accountId, problem: `The invoice earns no commission: ${problem}.` };
+    return buildUnresolved(accountId, `The invoice earns no commission: ${problem}.`);
   }
-  return { ...snapshot, paid: { ...invoice, invoiceId, isSimulated: false, syncVersion } };
+  return buildSnapshot({ ...invoice, invoiceId, isSimulated: false, syncVersion });
 }
 
-/** Writes the commission of an invoice under the account's lock, or that it earns none. */
-export async function applyCommission(
+/**
+ * Writes the commission of an invoice under the account's lock, or that it earns none.
+ * @param paid null if nothing of the invoice was paid through the processor.
+ */
+async function applyCommission(
   transaction: Transaction,
-  { invoiceId, referral, paid }: CommissionSnapshot,
+  referral: Referral,
+  invoiceId: string,
+  paid: CommissionInput | null,
 ): Promise<void> {
   if (paid !== null) await upsertCommission(transaction, referral, paid);
   const invoice = Invoice.query(transaction).where({ stripe_invoice_id: invoiceId, kind: 'subscription' });
@@ -148,10 +148,9 @@ export async function createMissingCommissions(): Promise<void> {
 }
 
 /** Brings the commission of an invoice up to date with the processor. @returns what was read. */
-export async function syncCommission(invoiceId: string): Promise<CommissionSnapshot | UnresolvedSnapshot | null> {
+export async function syncCommission(invoiceId: string): Promise<AccountSnapshot | null> {
   const snapshot = await fetchCommission(invoiceId);
-  if (snapshot?.kind === 'commission')
-    await withAccountLock(snapshot.accountId, (transaction) => applyCommission(transaction, snapshot));
+  await applySnapshot(snapshot);
   return snapshot;
 }
 

@@ -13,23 +13,24 @@ export interface AffiliateOverview {
     /** Referred accounts, and how many of them have a subscription now. */
     referrals: number;
     active: number;
-    /** All earnings. `pending` is the part not paid out yet, below zero if more was paid out than is earned now. */
-    lifetimeEarningsCents: number;
-    pendingCents: number;
-    paidCents: number;
+    /** All earnings. `pending_cents` is the part not paid out yet, below zero if more was paid out than is earned now. */
+    lifetime_earnings_cents: number;
+    pending_cents: number;
+    paid_cents: number;
   };
   /** The last twelve months (UTC), the current one last. */
-  recent: { month: string; referrals: number; commissionCents: number }[];
+  recent: { month: string; referrals: number; commission_cents: number }[];
 }
 
 const AFFILIATE_STATS = prepared(
   'affiliate_stats',
-  `SELECT (SELECT cast(count(*) AS int) FROM referrals WHERE affiliate_id = :affiliate) AS referrals,
-          (SELECT cast(count(*) AS int) FROM referrals r JOIN accounts a ON a.id = r.account_id
-            WHERE r.affiliate_id = :affiliate AND a.plan_slug IS NOT NULL AND a.spendable_until > :now) AS active,
-          (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) FROM commissions WHERE affiliate_id = :affiliate) AS earned,
-          (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) FROM payouts
-            WHERE affiliate_id = :affiliate AND status = 'paid') AS paid`,
+  `SELECT referrals, active, earned AS lifetime_earnings_cents, earned - paid AS pending_cents, paid AS paid_cents
+     FROM (SELECT cast(count(*) AS int) AS referrals,
+                  cast(count(*) FILTER (WHERE a.plan_slug IS NOT NULL AND a.spendable_until > :now) AS int) AS active
+             FROM referrals r JOIN accounts a ON a.id = r.account_id WHERE r.affiliate_id = :affiliate) referred,
+          (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) AS earned FROM commissions WHERE affiliate_id = :affiliate) e,
+          (SELECT cast(coalesce(sum(amount_cents), 0) AS float8) AS paid FROM payouts
+            WHERE affiliate_id = :affiliate AND status = 'paid') p`,
 );
 
 const AFFILIATE_MONTHLY_TOTALS = prepared(
@@ -44,7 +45,7 @@ const AFFILIATE_MONTHLY_TOTALS = prepared(
        FROM commissions WHERE affiliate_id = :affiliate AND paid_at >= cast(:first AS timestamp) AT TIME ZONE 'UTC' GROUP BY 1
    )
    SELECT to_char(begin, 'YYYY-MM') AS month, cast(coalesce(referrals, 0) AS int) AS referrals,
-          cast(coalesce(cents, 0) AS float8) AS cents
+          cast(coalesce(cents, 0) AS float8) AS commission_cents
      FROM months LEFT JOIN referred USING (begin) LEFT JOIN earned USING (begin) ORDER BY begin`,
 );
 
@@ -56,32 +57,18 @@ export async function getAffiliateOverview(accountId: number): Promise<Affiliate
   const affiliate = await getAffiliate(accountId);
   const first = getMonthStart(now());
   first.setUTCMonth(first.getUTCMonth() - (AFFILIATE_STATUS_MONTHS - 1));
-  const [[sums], months] = await Promise.all([
-    runStatement<{ referrals: number; active: number; earned: number; paid: number }>(AFFILIATE_STATS, {
-      affiliate: accountId,
-      now: now(),
-    }),
-    runStatement<{ month: string; referrals: number; cents: number }>(AFFILIATE_MONTHLY_TOTALS, {
+  const [[stats], recent] = await Promise.all([
+    runStatement<AffiliateOverview['stats']>(AFFILIATE_STATS, { affiliate: accountId, now: now() }),
+    runStatement<AffiliateOverview['recent'][number]>(AFFILIATE_MONTHLY_TOTALS, {
       affiliate: accountId,
       first: first.toISOString().slice(0, 19),
       count: AFFILIATE_STATUS_MONTHS,
     }),
   ]);
-  const { referrals = 0, active = 0, earned = 0, paid = 0 } = sums ?? {};
   return {
     affiliate,
     isPayoutEnabled: canReceivePayouts(affiliate),
-    stats: {
-      referrals,
-      active,
-      lifetimeEarningsCents: earned,
-      pendingCents: earned - paid,
-      paidCents: paid,
-    },
-    recent: months.map(({ month, referrals: referred, cents }) => ({
-      month,
-      referrals: referred,
-      commissionCents: cents,
-    })),
+    stats: stats as AffiliateOverview['stats'],
+    recent,
   };
 }

@@ -1,11 +1,11 @@
 import type { Transaction } from 'objection';
-import { type ConnectedAccount, processor, ProcessorError } from '../../gateways/payments/index.ts';
+import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
-import { type AccountSnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
+import { type AccountSnapshot, applySnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { roleChangedError } from '../accounts/lockedCredentials.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
@@ -102,46 +102,37 @@ export async function detachPayoutAccount(transaction: Transaction, accountId: n
     .where({ account_id: accountId });
 }
 
-/** The state of a connected account at the processor; null if it no longer exists there. */
-export interface PayoutAccountSnapshot extends AccountSnapshot {
-  kind: 'payoutAccount';
-  connectAccountId: string;
-  connected: ConnectedAccount | null;
-  syncVersion: number;
-}
-
-/** Reads a connected account. @returns null if it does not belong to an affiliate. */
-export async function fetchPayoutAccount(connectAccountId: string): Promise<PayoutAccountSnapshot | null> {
+/**
+ * Reads how far the owner of a connected account has got with the onboarding.
+ * @returns null if it does not belong to an affiliate.
+ */
+export async function fetchPayoutAccount(connectAccountId: string): Promise<AccountSnapshot | null> {
   const affiliate = await Affiliate.query().findOne({ connect_account_id: connectAccountId });
   if (affiliate === undefined) return null;
+  const { account_id: accountId } = affiliate;
   const syncVersion = await nextSyncVersion();
   const connected = await processor.readConnectedAccount(connectAccountId);
-  const { account_id: accountId } = affiliate;
-  return { kind: 'payoutAccount', accountId, problem: null, connectAccountId, connected, syncVersion };
-}
-
-/** Stores how far the owner of a connected account has got with the onboarding. */
-export async function applyPayoutAccount(
-  transaction: Transaction,
-  { accountId, connectAccountId, connected, syncVersion }: PayoutAccountSnapshot,
-): Promise<void> {
-  await Affiliate.query(transaction)
-    // Another connected account may have replaced this one by now.
-    .where({ account_id: accountId, connect_account_id: connectAccountId })
-    .where('sync_version', '<', syncVersion)
-    .patch({
-      connect_onboarded: connected?.isOnboarded ?? false,
-      payout_enabled: connected?.canReceiveTransfers ?? false,
-      sync_version: syncVersion,
-      synced_at: now(),
-    });
+  return {
+    accountId,
+    problem: null,
+    apply: async (transaction) => {
+      await Affiliate.query(transaction)
+        // Another connected account may have replaced this one by now.
+        .where({ account_id: accountId, connect_account_id: connectAccountId })
+        .where('sync_version', '<', syncVersion)
+        .patch({
+          connect_onboarded: connected?.isOnboarded ?? false,
+          payout_enabled: connected?.canReceiveTransfers ?? false,
+          sync_version: syncVersion,
+          synced_at: now(),
+        });
+    },
+  };
 }
 
 /** Brings an affiliate up to date with their connected account. */
 export async function syncConnectedAccount(connectAccountId: string): Promise<void> {
-  const snapshot = await fetchPayoutAccount(connectAccountId);
-  if (snapshot === null) return;
-  await withAccountLock(snapshot.accountId, (transaction) => applyPayoutAccount(transaction, snapshot));
+  await applySnapshot(await fetchPayoutAccount(connectAccountId));
 }
 
 /** Syncs an affiliate's connected account when they return from the onboarding. @returns the affiliate after that. */

@@ -23,14 +23,18 @@ export function getMonthStart(moment: Date): Date {
   return new Date(Date.UTC(moment.getUTCFullYear(), moment.getUTCMonth(), 1));
 }
 
-/** Queries the commissions of an affiliate to settle: payable by then and not paid out, or paid out and reversed since. */
+/** Condition of a commission to settle: payable by `:until` and not paid out, or paid out and reversed since. */
+const IS_OUTSTANDING = `outstanding_cents <> 0 AND (outstanding_cents < 0 OR payable_at <= :until)
+  AND is_simulated = :isSimulated`;
+
+/** Builds the expression for the cents that an affiliate is to be paid, with the bindings `until` and `isSimulated`. */
+export const buildOutstandingSum = (affiliate: string): string =>
+  `(SELECT sum(outstanding_cents) FROM commissions WHERE affiliate_id = ${affiliate} AND ${IS_OUTSTANDING})`;
+
+/** Queries the commissions of an affiliate to settle. */
 export function outstandingCommissions(affiliateId: number, until: Date, transaction?: Transaction) {
-  return Commission.query(transaction)
-    .where({ affiliate_id: affiliateId, is_simulated: processor.isSimulated })
-    .whereColumn('amount_cents', '<>', 'settled_cents')
-    .where((due) => {
-      void due.where('payable_at', '<=', until).orWhereColumn('amount_cents', '<', 'settled_cents');
-    });
+  const bindings = { until, isSimulated: processor.isSimulated };
+  return Commission.query(transaction).where({ affiliate_id: affiliateId }).whereRaw(IS_OUTSTANDING, bindings);
 }
 
 /** A commission that was synced within this time is not synced again before its payout. */
@@ -73,10 +77,9 @@ export async function createPayout(affiliateId: number): Promise<void> {
     if ((await before.first()) !== undefined) return;
     const due = outstandingCommissions(affiliateId, monthStart, transaction).orderBy('id').forNoKeyUpdate();
     const commissions = await due.where((synced) => {
-      void synced.where('synced_at', '>', getFreshnessCutoff()).orWhereColumn('amount_cents', '<', 'settled_cents');
+      void synced.where('synced_at', '>', getFreshnessCutoff()).orWhere('outstanding_cents', '<', 0);
     });
-    const items = commissions.map((row) => ({ id: row.id, cents: row.amount_cents - row.settled_cents }));
-    const amountCents = items.reduce((sum, { cents }) => sum + cents, 0);
+    const amountCents = commissions.reduce((sum, { outstanding_cents: cents }) => sum + cents, 0);
     if (amountCents <= 0) return;
     const payout = await Payout.query(transaction).insertAndFetch({
       uuid: uuidv7(),
@@ -88,7 +91,11 @@ export async function createPayout(affiliateId: number): Promise<void> {
       created_at: now(),
     });
     await PayoutItem.query(transaction).insert(
-      items.map(({ id, cents }) => ({ payout_uuid: payout.uuid, commission_id: id, amount_cents: cents })),
+      commissions.map(({ id, outstanding_cents: cents }) => ({
+        payout_uuid: payout.uuid,
+        commission_id: id,
+        amount_cents: cents,
+      })),
     );
     await runStatement(ADD_SETTLED_CENTS, { payout: payout.uuid, sign: 1 }, transaction);
     await scheduleTasks(transaction, TRANSFER_PAYOUT.name, [{ key: payout.uuid, accountId: affiliateId }]);
@@ -189,38 +196,32 @@ async function markPayoutPaid(payout: Payout, transfer: ProcessorTransfer | null
   });
 }
 
-/** A paid payout whose transfer was reversed by hand at the processor. */
-export interface PayoutReversalSnapshot extends AccountSnapshot {
-  kind: 'payoutReversal';
-  transferId: string;
-}
-
-/** Reads a transfer. @returns null unless it is that of a payout and was reversed as a whole. */
-export async function fetchPayoutReversal(transferId: string): Promise<PayoutReversalSnapshot | null> {
+/**
+ * Reads a transfer, which may have been reversed by hand at the processor.
+ * @returns null unless it is that of a payout and was reversed as a whole.
+ */
+export async function fetchPayoutReversal(transferId: string): Promise<AccountSnapshot | null> {
   const payout = await Payout.query().findOne({ stripe_transfer_id: transferId });
   if (payout === undefined) return null;
   const { affiliate_id: accountId, uuid } = payout;
   if (await processor.isTransferReversed(transferId))
-    return { kind: 'payoutReversal', accountId, problem: null, transferId };
+    return { accountId, problem: null, apply: (transaction) => rejectReversedPayout(transaction, uuid, transferId) };
   logger.error({ payout: uuid, transferId }, 'transfer reversed in part; the payout counts as paid in full');
   return null;
 }
 
 /** Rejects a payout whose transfer was reversed: its commissions are payable again, less any reversals since. */
-export async function applyPayoutReversal(
-  transaction: Transaction,
-  { accountId, transferId }: PayoutReversalSnapshot,
-): Promise<void> {
-  await Affiliate.query(transaction).findById(accountId).forNoKeyUpdate();
-  const payout = await Payout.query(transaction).findOne({ stripe_transfer_id: transferId, status: 'paid' });
-  if (payout === undefined) return;
-  await payout.$query(transaction).patch({
-    status: 'rejected',
-    stripe_transfer_id: null,
-    last_error: `The transfer ${transferId} was reversed at the payment processor.`,
-    completed_at: now(),
-  });
-  await runStatement(ADD_SETTLED_CENTS, { payout: payout.uuid, sign: -1 }, transaction);
+async function rejectReversedPayout(transaction: Transaction, uuid: string, transferId: string): Promise<void> {
+  const rejected = await Payout.query(transaction)
+    .findById(uuid)
+    .where({ status: 'paid' })
+    .patch({
+      status: 'rejected',
+      stripe_transfer_id: null,
+      last_error: `The transfer ${transferId} was reversed at the payment processor.`,
+      completed_at: now(),
+    });
+  if (rejected === 1) await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: -1 }, transaction);
 }
 
 /** Releases a payout that was not transferred: its commissions are payable again, less any reversals since. */

@@ -5,7 +5,13 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { trySync } from '../payments/processorErrors.ts';
 import { syncCommission } from './commissions.ts';
 import { syncPendingOnboardings } from './payoutAccounts.ts';
-import { createPayout, getFreshnessCutoff, getMonthStart, outstandingCommissions } from './payouts.ts';
+import {
+  buildOutstandingSum,
+  createPayout,
+  getFreshnessCutoff,
+  getMonthStart,
+  outstandingCommissions,
+} from './payouts.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
 /** A rejected payout is retried after this time. */
@@ -17,10 +23,7 @@ const DUE_AFFILIATES = prepared(
   'due_affiliates',
   `SELECT a.account_id AS id FROM affiliates a JOIN accounts owner ON owner.id = a.account_id
     WHERE owner.suspended_at IS NULL AND a.payout_enabled AND a.account_id > :after
-      AND (SELECT sum(c.amount_cents - c.settled_cents) FROM commissions c
-            WHERE c.affiliate_id = a.account_id AND c.amount_cents <> c.settled_cents
-              AND (c.payable_at <= :monthStart OR c.amount_cents < c.settled_cents)
-              AND c.is_simulated = :isSimulated) > 0
+      AND ${buildOutstandingSum('a.account_id')} > 0
       AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.month = cast(:month AS date)
                          AND (p.status <> 'rejected' OR p.completed_at > :rejectedAfter))
       AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.status = 'pending')
@@ -37,7 +40,7 @@ export async function runPayouts(): Promise<void> {
   for (let after = 0; ; ) {
     const due = await runStatement<{ id: number }>(DUE_AFFILIATES, {
       after,
-      monthStart,
+      until: monthStart,
       month: formatUtcDay(monthStart),
       isSimulated: processor.isSimulated,
       rejectedAfter: addMilliseconds(now(), -REJECTED_RETRY_MS),

@@ -42,7 +42,7 @@ export const STAFF_ACTION_INVARIANTS: readonly Invariant[] = [
              format('%s (%s), of account %s, top-up %s of account %s, %s audit entries', coalesce(r.status, 'no refund'),
                     coalesce(r.cause, 'none'), coalesce(r.account_id::text, 'none'), coalesce(t.status, 'missing'), coalesce(t.account_id::text, 'none'),
                     coalesce(e.entries, 0)) AS detail
-        FROM topup_refunds r
+        FROM (SELECT * FROM owed_refunds WHERE topup_uuid IS NOT NULL) r
         FULL JOIN (SELECT account_id, target_id, count(*) AS entries
                      FROM audit_entries WHERE action = 'topup.refund' GROUP BY 1, 2) e
                ON e.account_id = r.account_id AND e.target_id = r.topup_uuid::text

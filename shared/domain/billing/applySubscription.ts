@@ -14,9 +14,10 @@ import { recordEvent } from '../outbox/recordEvent.ts';
 import { entitlementFor } from '../credits/entitlement.ts';
 import { rescheduleTasks, scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { applySubscriptionInvoices } from './invoices.ts';
-import { oweBackAfterDeletion, recordOwedRefunds } from './invoiceRefunds.ts';
+import { oweBackAfterDeletion, oweRefunds } from './owedRefunds.ts';
 import { recordPlanHistory } from './planHistory.ts';
 import { FOLLOW_UP_KIND } from './processorTasks.ts';
+import type { ReversalResolution } from './returnedPayments.ts';
 import { deriveSubscriptionStatus, isLiveStatus } from './subscriptionStatus.ts';
 import {
   continueSubscription,
@@ -25,14 +26,21 @@ import {
   startSubscription,
   suspendSubscription,
 } from './subscriptions.ts';
-import type { MissingSubscriptionSnapshot, SubscriptionSnapshot } from './fetchSubscription.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
-/** Applies the state of a subscription to its account. A snapshot older than the last one changes nothing. */
-export async function applySubscriptionSnapshot(
+/** The state of a subscription at the processor, including its refunds and disputes. */
+interface SubscriptionState extends ReversalResolution {
+  syncVersion: number;
+  hasPaymentMethod: boolean;
+  /** True if the account's other live subscription was synced just before this one. */
+  isOtherSynced: boolean;
+}
+
+/** Applies the state of a subscription to its account. A state older than the last one changes nothing. */
+export async function applySubscriptionState(
   transaction: Transaction,
   account: Account,
-  snapshot: SubscriptionSnapshot,
+  snapshot: SubscriptionState,
 ): Promise<void> {
   const { subscription: fetched, syncVersion } = snapshot;
   const known = await Subscription.query(transaction).findOne({ stripe_subscription_id: fetched.id });
@@ -118,7 +126,7 @@ function insertIncompleteSubscription(
  */
 function buildSubscriptionPatch(
   before: Subscription,
-  { subscription, syncVersion, disputedChargeId, refundedUpgrade }: SubscriptionSnapshot,
+  { subscription, syncVersion, disputedChargeId, refundedUpgrade }: SubscriptionState,
   paidPlan: PlanSlug | null,
 ): Partial<Subscription> & Pick<Subscription, 'status' | 'paid_until'> {
   const { paidUntil: yearEnd, plan } = subscription;
@@ -157,7 +165,8 @@ const MISSING_GRACE_MS = 3 * DAY_MS;
 export async function applyMissingSubscription(
   transaction: Transaction,
   account: Account,
-  { subscriptionRowId, syncVersion }: MissingSubscriptionSnapshot,
+  subscriptionRowId: number,
+  syncVersion: number,
 ): Promise<void> {
   const current = await Subscription.query(transaction).findById(subscriptionRowId).throwIfNotFound();
   if (current.sync_version >= syncVersion) return;
@@ -174,7 +183,7 @@ export async function applyMissingSubscription(
 async function applyCustomerSnapshot(
   transaction: Transaction,
   account: Account,
-  { subscription: { customerId }, hasPaymentMethod }: SubscriptionSnapshot,
+  { subscription: { customerId }, hasPaymentMethod }: SubscriptionState,
 ): Promise<Account> {
   if (account.stripe_customer_id !== null && account.stripe_customer_id !== customerId) return account;
   const patch = { stripe_customer_id: customerId, has_payment_method: hasPaymentMethod };
@@ -187,7 +196,7 @@ async function applySubscriptionEnd(
   account: Account,
   before: Subscription,
   after: Partial<Subscription> & Pick<Subscription, 'paid_until'>,
-  { subscription: { endedAt }, invoices }: SubscriptionSnapshot,
+  { subscription: { endedAt }, invoices }: SubscriptionState,
 ): Promise<void> {
   const { owed, doubtful } = selectOwedInvoices(before, invoices, endedAt);
   const isUnseenRenewal = ({ isAnnual, paidUntil, paidAt }: SubscriptionInvoice) =>
@@ -199,8 +208,8 @@ async function applySubscriptionEnd(
       await before.$query(transaction).patch({ status: 'active', paid_until: after.paid_until });
     await endSubscription(transaction, account, before, after);
   }
-  await recordOwedRefunds(transaction, before, owed);
-  await recordOwedRefunds(transaction, before, doubtful, DOUBT);
+  await oweRefunds(transaction, account.id, { invoices: owed }, 'unused');
+  await oweRefunds(transaction, account.id, { invoices: doubtful }, 'unused', DOUBT);
 }
 
 /** A year that ended sooner than this after its renewal was paid is owed back: the payment and the end crossed. */

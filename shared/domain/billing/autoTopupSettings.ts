@@ -11,15 +11,13 @@ import { getCustomerId } from './customers.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
 import { changeSubscription } from './recordSubscriptionChange.ts';
 
-export interface AutoTopupSettings {
-  isEnabled: boolean;
-  amountCents: number;
-  thresholdCredits: number;
-  /** The credits that the amount buys at the rate of the current plan; 0 without a plan. */
-  previewCredits: number;
-  /** Why the service switched them off; null if it did not. */
-  problem: string | null;
-}
+type Settings = Pick<
+  Account,
+  'auto_topup_enabled' | 'auto_topup_amount_cents' | 'auto_topup_threshold_credits' | 'auto_topup_problem'
+>;
+
+/** Settings with the credits that the amount buys at the rate of the current plan; 0 without a plan. */
+export type AutoTopupSettings = Settings & { preview_credits: number };
 
 export interface AutoTopupSettingsPatch {
   auto_topup_enabled?: boolean;
@@ -30,12 +28,13 @@ export interface AutoTopupSettingsPatch {
 }
 
 /** Formats the settings, such as `on/5000/100`, to detect later changes. */
-export function formatAutoTopupSettings({ isEnabled, amountCents, thresholdCredits }: AutoTopupSettings): string {
-  return `${isEnabled ? 'on' : 'off'}/${amountCents}/${thresholdCredits}`;
+export function formatAutoTopupSettings(settings: Settings): string {
+  const { auto_topup_enabled: isEnabled, auto_topup_amount_cents: cents } = settings;
+  return `${isEnabled ? 'on' : 'off'}/${cents}/${settings.auto_topup_threshold_credits}`;
 }
 
 export async function getAutoTopupSettings(accountId: number): Promise<AutoTopupSettings> {
-  return toAutoTopupSettings(await Account.query().findById(accountId).throwIfNotFound());
+  return addPreview(await Account.query().findById(accountId).throwIfNotFound());
 }
 
 /**
@@ -51,7 +50,7 @@ export async function updateAutoTopupSettings(
 ): Promise<AutoTopupSettings> {
   const { accountId } = caller;
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  if (Object.keys(patch).length === 0) return toAutoTopupSettings(account);
+  if (Object.keys(patch).length === 0) return addPreview(account);
   const isEnabling = patch.auto_topup_enabled === true;
   if (isEnabling) await assertCanAutoTopUp(account);
   return withAccountOfCaller(caller, async (transaction, locked) => {
@@ -62,10 +61,9 @@ export async function updateAutoTopupSettings(
         'Automatic top-ups cannot be switched on while the account is being deleted. Undo the deletion on the account page first.',
       );
     const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
-    const present = formatAutoTopupSettings(toAutoTopupSettings(locked));
+    const present = formatAutoTopupSettings(locked);
     const changed = await locked.$query(transaction).patchAndFetch({ ...patch, ...cleared });
-    const settings = toAutoTopupSettings(changed);
-    const intended = formatAutoTopupSettings(settings);
+    const intended = formatAutoTopupSettings(changed);
     assertFormNotStale('The settings of automatic top-ups were changed', { expected, present, intended });
     const details = {
       state: changed.auto_topup_enabled ? 'on' : 'off',
@@ -79,7 +77,7 @@ export async function updateAutoTopupSettings(
       details,
       subject: details,
     });
-    return settings;
+    return addPreview(changed);
   });
 }
 
@@ -105,13 +103,8 @@ async function assertCanAutoTopUp(account: Account): Promise<void> {
   );
 }
 
-function toAutoTopupSettings(account: Account): AutoTopupSettings {
+function addPreview(account: Account): AutoTopupSettings {
   const plan = getActivePlan(account);
-  return {
-    isEnabled: account.auto_topup_enabled,
-    amountCents: account.auto_topup_amount_cents,
-    thresholdCredits: account.auto_topup_threshold_credits,
-    previewCredits: plan === null ? 0 : topupCredits(account.auto_topup_amount_cents, plan),
-    problem: account.auto_topup_problem,
-  };
+  const credits = plan === null ? 0 : topupCredits(account.auto_topup_amount_cents, plan);
+  return Object.assign(account, { preview_credits: credits });
 }

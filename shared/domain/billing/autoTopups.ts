@@ -9,7 +9,7 @@ import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { withDueGrants } from '../credits/renewDuePeriods.ts';
 import { logProcessorError, trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/accountSnapshot.ts';
+import { type AccountSnapshot, applySnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import {
   AUTO_TOPUP_WAIT_TIMEOUT_MS,
   findDueAutoTopups,
@@ -18,7 +18,7 @@ import {
 } from './autoTopupRule.ts';
 import { getCustomerId } from './customers.ts';
 import { syncPurchases } from './syncPurchases.ts';
-import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
+import { buildFailedTopup, findTopupSnapshot } from './topupPayments.ts';
 import { createTopup } from './topups.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 
@@ -158,10 +158,10 @@ export async function retryAutoTopup(topup: Topup): Promise<void> {
 /** Charges a top-up and credits it. It stays pending while the outcome is unknown, and the sweep retries. */
 async function settleAutoTopup(
   topup: Topup,
-  charge: (topup: Topup) => Promise<TopupSnapshot | null>,
+  charge: (topup: Topup) => Promise<AccountSnapshot | null>,
 ): Promise<Topup['status']> {
   try {
-    await settleTopup(await charge(topup));
+    await applySnapshot(await charge(topup));
   } catch (err) {
     if (!(err instanceof ProcessorError)) throw err;
     logProcessorError(err, { topup: topup.uuid }, 'automatic top-up not settled yet; sweep will retry');
@@ -172,7 +172,7 @@ async function settleAutoTopup(
 /**
  * Charges a top-up while the account may have it and needs it. When repeated, returns the outcome of the first charge.
  */
-export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
+export async function chargeAutoTopup(topup: Topup): Promise<AccountSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const customerId = getCustomerId(account);
   // The customer was removed after the top-up was created: it is retried, and fails when it is late.
@@ -203,7 +203,7 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
  * Finds the payment of a top-up that may have been charged, as a repeated charge would return its first response and
  * not its state today. If there is no payment, charges the top-up unless it is late or no longer needed.
  */
-async function findOrChargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
+async function findOrChargeAutoTopup(topup: Topup): Promise<AccountSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const syncVersion = await nextSyncVersion();
   const isLate = topup.created_at <= addMilliseconds(now(), -CHARGE_RETRY_WINDOW_MS);

@@ -5,8 +5,8 @@ import { listTable } from '../exportList.ts';
 import type { DomainFeature } from '../feature.ts';
 import { CREDIT_PERIOD_INVARIANTS } from './creditPeriodInvariants.ts';
 import { FOLLOW_UP } from './followUps.ts';
-import { oweBackAfterDeletion, REFUND_INVOICE } from './invoiceRefunds.ts';
-import { REFUND_TOPUP } from './issueTopupRefunds.ts';
+import { ISSUE_REFUND } from './issueRefunds.ts';
+import { oweBackAfterDeletion } from './owedRefunds.ts';
 import { APPLY_PAYMENT_EVENT, clearEventPayloads } from './paymentEvents.ts';
 import { SYNC_PENDING_TOPUPS } from './pendingTopups.ts';
 import { APPLY_EVENT_KIND } from './processorTasks.ts';
@@ -51,8 +51,7 @@ export const BILLING: DomainFeature = {
       'created_at',
       'completed_at',
     ]),
-    listTable('topup_refunds', 'topup_uuid', ['topup_uuid', 'status', 'created_at', 'completed_at']),
-    listTable('owed_refunds', 'invoice_id', ['invoice_id', 'status', 'created_at', 'completed_at']),
+    listTable('owed_refunds', 'key', ['invoice_id', 'topup_uuid', 'status', 'created_at', 'completed_at']),
     listTable('invoices', 'uuid', [
       'uuid',
       'kind',
@@ -85,7 +84,7 @@ export const BILLING: DomainFeature = {
       await clearEventPayloads(names.filter((name) => name !== null));
     },
   },
-  tasks: [REFUND_INVOICE, REFUND_TOPUP, ...SYNC_PENDING_TOPUPS, ISSUE_INVOICE, FOLLOW_UP, APPLY_PAYMENT_EVENT],
+  tasks: [ISSUE_REFUND, ...SYNC_PENDING_TOPUPS, ISSUE_INVOICE, FOLLOW_UP, APPLY_PAYMENT_EVENT],
   retention: [
     // Kept for inspection, well beyond the three days in which the processor repeats them.
     {

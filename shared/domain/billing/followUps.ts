@@ -36,7 +36,7 @@ async function followUpOn(subscription: Subscription, followUp: FollowUp): Promi
   if (followUp === 'resolve') {
     const other = await Subscription.query().modify('live').where({ account_id: accountId }).whereNot({ id }).first();
     if (other?.stripe_subscription_id != null) await syncSubscription(other.stripe_subscription_id);
-    return syncSubscription(subscriptionId, { isOtherSynced: true });
+    return syncSubscription(subscriptionId, true);
   }
   if (followUp === 'refund') logger.warn({ accountId, subscriptionId }, 'second subscription canceled and refunded');
   await processor.cancelSubscription(subscriptionId);

@@ -22,8 +22,8 @@ import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { type AccountSnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { scheduleTasks } from '../tasks/scheduleTasks.ts';
-import type { SubscriptionSnapshot } from './fetchSubscription.ts';
 import { ISSUE_INVOICE_KIND } from './processorTasks.ts';
+import type { ReversalResolution } from './returnedPayments.ts';
 import { getNetCents, getTotalCents } from './topupAmounts.ts';
 
 const CURRENCY = 'usd';
@@ -115,21 +115,24 @@ export async function recordSimulatedInvoice(
   });
 }
 
-/** The invoice of a top-up at the processor. */
-export interface InvoiceSnapshot extends AccountSnapshot {
-  kind: 'invoice';
-  invoice: TopupInvoice;
-  syncVersion: number;
+/** Returns the snapshot of a top-up's invoice at the processor. */
+export function buildInvoiceSnapshot(accountId: number, invoice: TopupInvoice, syncVersion: number): AccountSnapshot {
+  return {
+    accountId,
+    problem: null,
+    apply: (transaction, account) => applyTopupInvoice(transaction, account, invoice, syncVersion),
+  };
 }
 
 /**
  * Applies the state of a top-up's invoice. The amounts stay those of the payment. Nothing is applied before the top-up
  * is credited, or if a newer snapshot was applied.
  */
-export async function applyTopupInvoice(
+async function applyTopupInvoice(
   transaction: Transaction,
   account: Account,
-  { invoice: { document, topupUuid, intentId }, syncVersion }: InvoiceSnapshot,
+  { document, topupUuid, intentId }: TopupInvoice,
+  syncVersion: number,
 ): Promise<void> {
   const topup = await Topup.query(transaction).findOne({ uuid: topupUuid, account_id: account.id });
   if (topup?.status !== 'succeeded') return;
@@ -174,7 +177,7 @@ export async function applySubscriptionInvoices(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
-  { subscription: fetched, invoices, syncVersion }: SubscriptionSnapshot,
+  { subscription: fetched, invoices, syncVersion }: ReversalResolution & { syncVersion: number },
 ): Promise<void> {
   const reversedCents = new Map(invoices.map((invoice) => [invoice.id, invoice.reversedCents]));
   const documents = fetched.documents.map((document) => ({

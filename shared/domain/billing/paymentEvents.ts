@@ -5,11 +5,13 @@ import { STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { paymentEventLag } from '../../lib/metrics.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
-import { applyEventSnapshots, type EventSnapshot, fetchEventSnapshots } from './eventSnapshots.ts';
+import { fetchEventSnapshots } from './eventSnapshots.ts';
 import { APPLY_EVENT_KIND, PROCESSOR_TASK, withProcessor } from './processorTasks.ts';
+import { recordSubscriptionChange } from './recordSubscriptionChange.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { withAccountLock } from '../credits/ledger.ts';
+import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 
 /** A failing event is retried for this long, and at least this often: the worker may have been down for days. */
 const GIVE_UP_AFTER_MS = 3 * DAY_MS;
@@ -37,7 +39,7 @@ export const APPLY_PAYMENT_EVENT: TaskKind = {
 };
 
 /** Applies the snapshots of an event and marks it as applied, in one transaction under the account's lock. */
-async function applyEvent(eventId: string, snapshots: EventSnapshot[]): Promise<void> {
+async function applyEvent(eventId: string, snapshots: AccountSnapshot[]): Promise<void> {
   const accountId = snapshots[0]?.accountId;
   if (accountId === undefined) {
     // The copy may name a customer whose account was erased.
@@ -49,11 +51,15 @@ async function applyEvent(eventId: string, snapshots: EventSnapshot[]): Promise<
     // The copy of the event contains the e-mail address, which was erased.
     if (account.erased_at !== null) await PaymentEvent.query(transaction).findById(eventId).patch({ payload: '' });
     const isApplicable = findProblem(snapshots) !== null || (await markEventApplied(eventId, transaction));
-    if (isApplicable) await applyEventSnapshots(transaction, account, snapshots);
+    if (!isApplicable) return;
+    // No part reads a column of the account that an earlier one writes.
+    await recordSubscriptionChange(transaction, account, async () => {
+      for (const { apply } of snapshots) await apply(transaction, account);
+    });
   });
 }
 
-function findProblem(snapshots: EventSnapshot[]): string | null {
+function findProblem(snapshots: AccountSnapshot[]): string | null {
   return snapshots.find(({ problem }) => problem !== null)?.problem ?? null;
 }
 

@@ -54,8 +54,7 @@ const LIST_PAYMENTS = prepared(
    SELECT total.count AS total_items, p.kind, p.status, p.is_disputed, p.currency, p.total_cents, p.tax_cents,
           p.refunded_cents, p.description, p.credits, lot.remainder, p.invoice AS invoice_uuid,
           p.number AS invoice_number, p.created_at,
-          EXISTS (SELECT FROM topup_refunds WHERE topup_uuid = p.topup AND status = 'owed')
-            OR EXISTS (SELECT FROM owed_refunds WHERE invoice_id = p.document AND status = 'owed') AS is_refund_owed,
+          EXISTS (SELECT FROM owed_refunds WHERE key IN (cast(p.topup AS text), p.document) AND status = 'owed') AS is_refund_owed,
           CASE WHEN p.document IS NOT NULL THEN 'issued'
                WHEN NOT p.awaits THEN 'none'
                WHEN EXISTS (SELECT FROM tasks WHERE kind = :issue AND key = cast(p.invoice AS text) AND run_at IS NULL)

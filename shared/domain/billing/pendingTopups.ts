@@ -2,11 +2,11 @@ import { processor } from '../../gateways/payments/index.ts';
 import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { Topup } from '../../tables/Topup.ts';
+import { applySnapshot } from '../payments/accountSnapshot.ts';
 import type { Task, TaskKind } from '../tasks/taskKind.ts';
 import { chargeAutoTopup, retryAutoTopup } from './autoTopups.ts';
 import { PENDING_TOPUP_KINDS, PROCESSOR_TASK } from './processorTasks.ts';
 import { fetchCheckoutTopup } from './syncPurchases.ts';
-import { settleTopup } from './topupPayments.ts';
 
 const BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
 
@@ -26,9 +26,9 @@ async function syncPendingTopup({ key }: Task) {
   const topup = await findPending(key);
   if (topup === undefined) return undefined;
   // A simulated payment always succeeds, however late, and has no page to wait for.
-  if (processor.isSimulated) await settleTopup(await chargeAutoTopup(topup));
+  if (processor.isSimulated) await applySnapshot(await chargeAutoTopup(topup));
   else if (topup.kind === 'automatic') await retryAutoTopup(topup);
-  else await settleTopup(await fetchCheckoutTopup(topup));
+  else await applySnapshot(await fetchCheckoutTopup(topup));
   const isPending = (await findPending(key)) !== undefined;
   return isPending ? { runAt: getNextAttemptByAge(topup.created_at, BACKOFF) } : undefined;
 }

@@ -71,8 +71,8 @@ export async function recordPlanHistory(
   }));
   await runStatement(UPSERT_PLANS, { subscription: subscription.id, plans: JSON.stringify(plans) }, transaction);
   const current = await findCurrentPlan(transaction, subscription);
-  const { plan, priceId, isLatestInvoicePaid, currentPeriodEnd } = fetched;
-  const isChanged = current !== undefined && plan !== null && plan !== current.plan_slug;
+  const { plan, priceId, priceFrom, isLatestInvoicePaid, currentPeriodEnd } = fetched;
+  const isChanged = current !== undefined && plan !== null && plan !== current.plan_slug && priceFrom <= now();
   // A plan whose invoice is open counts once it is paid.
   if (!isChanged || !isLatestInvoicePaid || isPlanReturned(invoices, plan)) return current?.plan_slug ?? null;
   await recordPlanChange(transaction, subscription, { plan, priceId, until: currentPeriodEnd });

@@ -1,10 +1,10 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 import type { Postponement, Task, TaskKind } from '../tasks/taskKind.ts';
 
 /** Kinds that are scheduled by rules which their runs need themselves. */
-export const REFUND_TOPUP_KIND = 'topup.refund';
+export const REFUND_KIND = 'refund.issue';
 export const PENDING_TOPUP_KINDS = { automatic: 'topup.charge', manual: 'topup.page' } as const;
 export const FOLLOW_UP_KIND = 'subscription.followUp';
 export const APPLY_EVENT_KIND = 'payment.event';
@@ -21,9 +21,3 @@ export const withProcessor =
   (run: (task: Task) => Promise<Postponement | undefined>): TaskKind['run'] =>
   async ([task]) =>
     processor.isSimulated ? { runAt: addMilliseconds(now(), HOUR_MS) } : run(task);
-
-/** Waits for the end of a dispute, which is looked for each day. */
-export const waitForDispute = (): Postponement => ({
-  runAt: addMilliseconds(now(), DAY_MS),
-  reason: 'A dispute is open. Its outcome decides whether anything is left to refund.',
-});

@@ -4,11 +4,11 @@ import { runSteps } from '../../lib/runSteps.ts';
 import { SyncCursor } from '../../tables/SyncCursor.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { createMissingCommissions } from '../affiliates/commissions.ts';
+import { applySnapshot } from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { fetchTopupPayment } from './eventSnapshots.ts';
 import { storePaymentEvents } from './receivePaymentEvents.ts';
 import { syncSubscription } from './syncSubscription.ts';
-import { settleTopup } from './topupPayments.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 /** Subscriptions and payments created within this time are listed. */
@@ -58,11 +58,8 @@ async function syncRecentSubscriptions(): Promise<void> {
 
 async function syncRecentPayments(): Promise<void> {
   const since = addMilliseconds(now(), -LOOKBACK_MS);
-  for await (const id of processor.listPaymentsSince(since)) await trySync(() => syncTopupPayment(id));
-}
-
-async function syncTopupPayment(intentId: string): Promise<void> {
-  await settleTopup(await fetchTopupPayment(intentId));
+  for await (const id of processor.listPaymentsSince(since))
+    await trySync(async () => applySnapshot(await fetchTopupPayment(id)));
 }
 
 /** Syncs the least recently synced first: if one run cannot sync all, each has its turn in one of the next. */

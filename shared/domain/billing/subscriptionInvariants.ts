@@ -76,7 +76,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
       SELECT a.id AS account_id, paid.subject, format('paid %s, deletion requested %s', paid.at, a.deletion_requested_at) AS detail
         FROM (SELECT account_id, 'top-up ' || uuid AS subject, completed_at AS at FROM topups t
                WHERE status = 'succeeded' AND reversed_cents < coalesce(net_cents, amount_cents)
-                 AND NOT EXISTS (SELECT FROM topup_refunds r WHERE r.topup_uuid = t.uuid)
+                 AND NOT EXISTS (SELECT FROM owed_refunds o WHERE o.topup_uuid = t.uuid)
                UNION ALL
               SELECT account_id, 'invoice ' || stripe_invoice_id, paid_at FROM invoices i
                WHERE kind = 'subscription' AND status = 'paid' AND stripe_invoice_id IS NOT NULL AND refunded_cents < total_cents

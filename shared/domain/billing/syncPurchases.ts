@@ -3,9 +3,9 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { nextSyncVersion } from '../payments/accountSnapshot.ts';
+import { type AccountSnapshot, applySnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { syncSubscription } from './syncSubscription.ts';
-import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
+import { buildFailedTopup, findTopupSnapshot } from './topupPayments.ts';
 import { CHECKOUT_SESSION_MS } from './topups.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 
@@ -28,7 +28,7 @@ export async function syncPurchases(accountId: number): Promise<void> {
     .whereNotNull('stripe_session_id');
   const subscriptionId = await findUnseenSubscription(accountId);
   await Promise.all([
-    ...pages.map(async (topup) => settleTopup(await fetchCheckoutTopup(topup))),
+    ...pages.map(async (topup) => applySnapshot(await fetchCheckoutTopup(topup))),
     subscriptionId === null ? undefined : syncSubscription(subscriptionId),
   ]);
 }
@@ -46,7 +46,7 @@ async function findUnseenSubscription(accountId: number): Promise<string | null>
 }
 
 /** Reads what was paid on the page of a top-up. @returns null while the page is open and nothing was paid. */
-export async function fetchCheckoutTopup(topup: Topup): Promise<TopupSnapshot | null> {
+export async function fetchCheckoutTopup(topup: Topup): Promise<AccountSnapshot | null> {
   const syncVersion = await nextSyncVersion();
   const { stripe_session_id: sessionId, stripe_payment_intent_id: knownIntentId, created_at: createdAt } = topup;
   if (sessionId === null && knownIntentId === null) {

@@ -3,12 +3,11 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { withAccountLock } from '../credits/ledger.ts';
-import { nextSyncVersion } from '../payments/accountSnapshot.ts';
+import { type AccountSnapshot, applySnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
-import { applyTopupInvoice, type InvoiceSnapshot } from './invoices.ts';
+import { buildInvoiceSnapshot } from './invoices.ts';
 import { ISSUE_INVOICE_KIND, PROCESSOR_TASK, withProcessor } from './processorTasks.ts';
-import { findTopup } from './topupRefunds.ts';
+import { findTopup } from './owedRefunds.ts';
 
 /** An invoice that the processor rejects or does not have is given up after this time. */
 const GIVE_UP_AFTER_MS = 3 * DAY_MS;
@@ -30,27 +29,24 @@ export const ISSUE_INVOICE: TaskKind = {
     const topup = await findTopup(invoice.topup_uuid as string);
     const snapshot = await fetchTopupInvoice(topup);
     if (snapshot === null) throw new ProcessorError('rejected', 'The payment processor has no invoice for it.');
-    await withAccountLock(topup.account_id, (transaction, account) =>
-      applyTopupInvoice(transaction, account, snapshot),
-    );
+    await applySnapshot(snapshot);
     return undefined;
   }),
 };
 
 /** Reads the invoice of a paid top-up. Issues it if the payment was made without a page. */
-async function fetchTopupInvoice(topup: Topup): Promise<InvoiceSnapshot | null> {
+async function fetchTopupInvoice(topup: Topup): Promise<AccountSnapshot | null> {
   const { account_id: accountId, kind, stripe_payment_intent_id: intentId } = topup;
   const syncVersion = await nextSyncVersion();
   if (intentId === null) return null;
   const invoice = await (kind === 'automatic'
     ? processor.issueTopupInvoice(intentId)
     : processor.findTopupInvoice(intentId));
-  return invoice === null ? null : { kind: 'invoice', accountId, problem: null, invoice, syncVersion };
+  return invoice === null ? null : buildInvoiceSnapshot(accountId, invoice, syncVersion);
 }
 
 /** Returns the snapshot of a top-up's invoice; null if the top-up is unknown. */
-export async function findInvoiceSnapshot(invoice: TopupInvoice, syncVersion: number): Promise<InvoiceSnapshot | null> {
+export async function findInvoiceSnapshot(invoice: TopupInvoice, syncVersion: number): Promise<AccountSnapshot | null> {
   const topup = await Topup.query().findById(invoice.topupUuid);
-  if (topup === undefined) return null;
-  return { kind: 'invoice', accountId: topup.account_id, problem: null, invoice, syncVersion };
+  return topup === undefined ? null : buildInvoiceSnapshot(topup.account_id, invoice, syncVersion);
 }

@@ -8,42 +8,28 @@ import { Topup } from '../../tables/Topup.ts';
 import { postEntries, withAccountLock } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
-import { computePaidTopup, computeReversedNetCents, isPaymentOfOrder } from './topupAmounts.ts';
-import { applyTopupReversals, oweTopupRefund } from './topupRefunds.ts';
+import { computePaidTopup, computeReversedNetCents, getTotalCents, isPaymentOfOrder } from './topupAmounts.ts';
+import { oweRefunds } from './owedRefunds.ts';
+import { applyTopupReversals } from './topupReversals.ts';
 import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { PENDING_TOPUP_KINDS } from './processorTasks.ts';
 import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
-export interface TopupSnapshot
-  extends AccountSnapshot,
-    Pick<
-      ProcessorPayment,
-      | 'status'
-      | 'paidAt'
-      | 'amountCents'
-      | 'taxCents'
-      | 'discountCents'
-      | 'reversedCents'
-      | 'isDisputed'
-      | 'failureCode'
-    > {
-  kind: 'topup';
-  topupUuid: string;
+type PaymentState = Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'isAutomatic'> & {
   intentId: string | null;
-  syncVersion: number;
-}
+};
 
 /** Returns the snapshot of the top-up that a payment pays for; null if it is not for a top-up of this service. */
 export async function findTopupSnapshot(
   payment: ProcessorPayment | null,
   syncVersion: number,
-): Promise<TopupSnapshot | null> {
+): Promise<AccountSnapshot | null> {
   if (payment === null || payment.topupUuid === null) return null;
   const topup = (await Topup.query().findById(payment.topupUuid)) ?? (await restoreTopup(payment));
   if (topup === undefined) return null;
   const { intentId, amountCents, taxCents, discountCents } = payment;
-  const snapshot = { ...buildSnapshot(topup, payment, syncVersion), intentId };
+  const snapshot = buildSnapshot(topup, payment, syncVersion);
   // A credited top-up has its net credits by now, which must not be computed from the order again.
   if (payment.status !== 'succeeded' || topup.status === 'succeeded') return snapshot;
   if (isPaymentOfOrder(payment, topup) && computePaidTopup(payment, topup).credits > 0) return snapshot;
@@ -51,7 +37,8 @@ export async function findTopupSnapshot(
     { topup: topup.uuid, intent: intentId, amountCents, taxCents, discountCents, requestedCents: topup.amount_cents },
     'top-up paid with another amount than requested; not credited: credit or refund it by hand',
   );
-  return { ...snapshot, status: 'failed', reversedCents: 0, failureCode: 'amount_mismatch' };
+  const mismatch = { ...payment, status: 'failed', reversedCents: 0, failureCode: 'amount_mismatch' } as const;
+  return buildSnapshot(topup, mismatch, syncVersion);
 }
 
 /**
@@ -104,11 +91,18 @@ async function restoreTopup({
 }
 
 /** Returns the snapshot of a top-up that will never be paid. */
-export function buildFailedTopup(topup: Topup, failureCode: PaymentFailureCode, syncVersion: number): TopupSnapshot {
+export function buildFailedTopup(topup: Topup, failureCode: PaymentFailureCode, syncVersion: number): AccountSnapshot {
   return buildSnapshot(topup, { ...NOTHING_PAID, failureCode }, syncVersion);
 }
 
+/** Returns the snapshot of a top-up whose simulated payment was refunded. */
+export function buildRefundedTopup(topup: Topup, syncVersion: number): AccountSnapshot {
+  const reversedCents = getTotalCents(topup);
+  return buildSnapshot(topup, { ...NOTHING_PAID, status: 'succeeded', reversedCents, failureCode: null }, syncVersion);
+}
+
 const NOTHING_PAID = {
+  intentId: null,
   status: 'failed',
   paidAt: null,
   amountCents: 0,
@@ -118,83 +112,60 @@ const NOTHING_PAID = {
   isDisputed: false,
 } as const;
 
-function buildSnapshot(
-  { uuid, account_id: accountId }: Topup,
-  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'isAutomatic'>,
-  syncVersion: number,
-): TopupSnapshot {
-  const { status, paidAt, amountCents, taxCents, discountCents, reversedCents, isDisputed, failureCode } = payment;
-  return {
-    kind: 'topup',
-    accountId,
-    problem: null,
-    topupUuid: uuid,
-    intentId: null,
-    status,
-    paidAt,
-    amountCents,
-    taxCents,
-    discountCents,
-    reversedCents,
-    isDisputed,
-    failureCode,
-    syncVersion,
-  };
-}
-
-/** Applies the state of a payment in a transaction of its own. */
-export async function settleTopup(snapshot: TopupSnapshot | null): Promise<void> {
-  if (snapshot === null) return;
-  await withAccountLock(snapshot.accountId, (transaction, account) =>
-    applyTopupSnapshot(transaction, account, snapshot),
-  );
+function buildSnapshot({ uuid, account_id: accountId }: Topup, payment: PaymentState, syncVersion: number) {
+  const apply = (transaction: Transaction, account: Account) =>
+    applyPayment(transaction, account, uuid, payment, syncVersion);
+  return { accountId, problem: null, apply };
 }
 
 /** Applies the state of a payment to its top-up and account. A snapshot older than the last one changes nothing. */
-export async function applyTopupSnapshot(
+async function applyPayment(
   transaction: Transaction,
   account: Account,
-  snapshot: TopupSnapshot,
+  uuid: string,
+  payment: PaymentState,
+  syncVersion: number,
 ): Promise<void> {
-  const topup = await Topup.query(transaction).findById(snapshot.topupUuid).throwIfNotFound();
-  if (topup.sync_version >= snapshot.syncVersion) return;
-  const status = getNextTopupStatus(topup, snapshot);
+  const topup = await Topup.query(transaction).findById(uuid).throwIfNotFound();
+  if (topup.sync_version >= syncVersion) return;
+  const status = getNextTopupStatus(topup, payment);
   const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
-  const amounts = isPaidNow ? computePaidTopup(snapshot, topup) : {};
+  const amounts = isPaidNow ? computePaidTopup(payment, topup) : {};
   // With the credits and amounts that were paid, which stay what they are from then on.
   topup.$set(amounts);
-  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(snapshot.failureCode);
+  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(payment.failureCode);
   const customer = isPaidNow ? await creditTopup(transaction, account, topup) : account;
   const isDisabled =
-    isDeclinedNow && topup.kind === 'automatic' && (await recordDecline(transaction, customer, topup, snapshot));
-  const isDisputedNow = snapshot.isDisputed && !topup.is_disputed;
+    isDeclinedNow && topup.kind === 'automatic' && (await recordDecline(transaction, customer, topup, payment));
+  const isDisputedNow = payment.isDisputed && !topup.is_disputed;
   if (isDisputedNow && topup.kind === 'automatic') await disableAutoTopups(transaction, customer, topup, 'disputed');
   if (status === 'failed' && topup.status !== 'failed') {
     // The message about a decline that switches automatic top-ups off is that of the other event.
     await recordTopupEvent(transaction, topup, 'failed', {
-      failureCode: snapshot.failureCode,
+      failureCode: payment.failureCode,
       mayEmail: topup.kind === 'automatic' && isDeclinedNow && !isDisabled,
     });
   }
   await topup.$query(transaction).patch({
     ...amounts,
     status,
-    is_disputed: snapshot.isDisputed,
-    reversed_cents: status === 'succeeded' ? computeReversedNetCents(topup, snapshot.reversedCents) : 0,
-    failure_code: status === 'failed' ? (topup.failure_code ?? snapshot.failureCode) : null,
-    stripe_payment_intent_id: topup.stripe_payment_intent_id ?? snapshot.intentId,
-    sync_version: snapshot.syncVersion,
-    completed_at: isPaidNow ? snapshot.paidAt : (topup.completed_at ?? (status === 'pending' ? null : now())),
+    is_disputed: payment.isDisputed,
+    reversed_cents: status === 'succeeded' ? computeReversedNetCents(topup, payment.reversedCents) : 0,
+    failure_code: status === 'failed' ? (topup.failure_code ?? payment.failureCode) : null,
+    stripe_payment_intent_id: topup.stripe_payment_intent_id ?? payment.intentId,
+    sync_version: syncVersion,
+    completed_at: isPaidNow ? payment.paidAt : (topup.completed_at ?? (status === 'pending' ? null : now())),
   });
   if (status !== 'succeeded') return;
   if (isPaidNow) await recordTopupInvoice(transaction, topup);
   // Nothing can be bought with the credits any more.
-  if (isPaidNow && customer.erased_at !== null) await oweTopupRefund(transaction, topup, 'erased');
-  await recordTopupRefund(transaction, topup, snapshot.reversedCents);
+  if (isPaidNow && customer.erased_at !== null)
+    await oweRefunds(transaction, account.id, { topups: [topup.uuid] }, 'erased');
+  await recordTopupRefund(transaction, topup, payment.reversedCents);
   await applyTopupReversals(transaction, customer, topup);
 }
 
-function getNextTopupStatus(topup: Topup, { status, failureCode }: TopupSnapshot): Topup['status'] {
+function getNextTopupStatus(topup: Topup, { status, failureCode }: PaymentState): Topup['status'] {
   // A paid top-up stays paid: later refunds are recorded in the reversed amount.
   if (topup.status === 'succeeded') return 'succeeded';
   // After a decline on a checkout page the customer may try another card, until the page is closed and the top-up has failed.
@@ -245,7 +216,7 @@ async function recordDecline(
   transaction: Transaction,
   account: Account,
   topup: Topup,
-  { failureCode }: TopupSnapshot,
+  { failureCode }: PaymentState,
 ): Promise<boolean> {
   const declines = account.auto_topup_declines + 1;
   const isDisabled = DISABLING_CODES.includes(failureCode) || declines >= AUTO_TOPUP_DECLINES_MAX;

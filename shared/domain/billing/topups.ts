@@ -12,12 +12,12 @@ import type { Caller } from '../accounts/caller.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
 import { withAccountLock } from '../credits/ledger.ts';
-import { nextSyncVersion } from '../payments/accountSnapshot.ts';
+import { applySnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { withCustomer } from './customers.ts';
 import { PENDING_TOPUP_KINDS } from './processorTasks.ts';
-import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
+import { findTopupSnapshot } from './topupPayments.ts';
 
 /**
  * Opens a checkout page for credits, at the rate of the account's current plan. If the processor needs no page, the
@@ -46,7 +46,7 @@ export async function startTopupCheckout(
     return mapProcessorErrors(processor.openTopupCheckout(request, getCheckoutReturnUrls()));
   });
   if (checkout.url === null) {
-    await settleTopup(await findTopupSnapshot(checkout.payment, await nextSyncVersion()));
+    await applySnapshot(await findTopupSnapshot(checkout.payment, await nextSyncVersion()));
   } else {
     await Topup.query().findById(topup.uuid).patch({ stripe_session_id: checkout.sessionId });
   }

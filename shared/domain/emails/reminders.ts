@@ -6,7 +6,7 @@ import { config } from '../../lib/config.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
-import { getMonthStart } from '../affiliates/payouts.ts';
+import { buildOutstandingSum, getMonthStart } from '../affiliates/payouts.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 
 /** Reminders of a renewal: days before it, and days for which a missed one is still recorded. */
@@ -65,10 +65,7 @@ const RECORD_MISSING_SETUPS = prepared(
           cast(:now AS timestamptz)
      FROM affiliates f
      JOIN accounts a ON a.id = f.account_id
-    CROSS JOIN LATERAL (SELECT sum(c.amount_cents - c.settled_cents) AS cents FROM commissions c
-                         WHERE c.affiliate_id = f.account_id AND c.amount_cents <> c.settled_cents
-                           AND (c.payable_at <= :now OR c.amount_cents < c.settled_cents)
-                           AND c.is_simulated = :isSimulated) owed
+    CROSS JOIN LATERAL (SELECT ${buildOutstandingSum('f.account_id')} AS cents) owed
     WHERE NOT f.payout_enabled AND f.closed_at IS NULL AND owed.cents > 0 AND a.erased_at IS NULL
       AND NOT EXISTS (SELECT FROM outbox_events e WHERE e.account_id = f.account_id
                          AND e.type = 'payout.setup_missing' AND e.subject = :month)
@@ -80,5 +77,5 @@ const RECORD_MISSING_SETUPS = prepared(
 /** Reminds affiliates, once a month, of commissions that cannot be paid out yet. */
 async function recordMissingPayoutSetups(): Promise<void> {
   const month = formatUtcDay(getMonthStart(now())).slice(0, 'YYYY-MM'.length);
-  await runInBatches(RECORD_MISSING_SETUPS, { month, now: now(), isSimulated: processor.isSimulated });
+  await runInBatches(RECORD_MISSING_SETUPS, { month, now: now(), until: now(), isSimulated: processor.isSimulated });
 }

@@ -1,21 +1,28 @@
+import type { Transaction } from 'objection';
 import type { PaidInvoice } from '../../gateways/payments/index.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { Account } from '../../tables/Account.ts';
+import { withAccountLock } from '../credits/ledger.ts';
 
 /**
- * State read at the payment processor that belongs to one account. Plain data: it is fetched without a lock, and
- * applied in a transaction that holds the account's lock, against what the database says by then.
+ * State read at the payment processor that belongs to one account: fetched without a lock, and applied in a transaction
+ * that holds the account's lock, against what the database says by then.
  */
 export interface AccountSnapshot {
   accountId: number;
-  /** Why it can be applied only in part. Its event stays unapplied and is retried until the cause is fixed. */
+  /** Why it can be applied only in part, or not at all. Its event stays unapplied and is retried until the cause is fixed. */
   problem: string | null;
+  apply: (transaction: Transaction, account: Account) => Promise<void>;
 }
 
-/** A snapshot of which nothing can be applied. */
-export interface UnresolvedSnapshot extends AccountSnapshot {
-  kind: 'unresolved';
-  problem: string;
+/** Applies a snapshot in a transaction of its own. */
+export async function applySnapshot(snapshot: AccountSnapshot | null): Promise<void> {
+  if (snapshot !== null) await withAccountLock(snapshot.accountId, snapshot.apply);
+}
+
+/** Returns a snapshot of which nothing can be applied. */
+export function buildUnresolved(accountId: number, problem: string): AccountSnapshot {
+  return { accountId, problem, apply: async () => {} };
 }
 
 const NEXT_SYNC_VERSION = prepared('sync_version', `SELECT nextval('sync_versions') AS version`);

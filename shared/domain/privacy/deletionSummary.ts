@@ -46,11 +46,8 @@ export async function summarizeDeletion(accountId: number): Promise<DeletionSumm
 async function summarizeCommissions(affiliate: Affiliate): Promise<DeletionSummary['commissions']> {
   const outstanding = await Commission.query()
     .where({ affiliate_id: affiliate.account_id })
-    .whereColumn('amount_cents', '<>', 'settled_cents')
-    .select('amount_cents', 'settled_cents');
-  const pendingCents = outstanding.reduce(
-    (sum, { amount_cents, settled_cents }) => sum + amount_cents - settled_cents,
-    0,
-  );
+    .whereNot({ outstanding_cents: 0 })
+    .select('outstanding_cents');
+  const pendingCents = outstanding.reduce((sum, { outstanding_cents: cents }) => sum + cents, 0);
   return pendingCents <= 0 ? null : { pendingCents, arePaidOut: canReceivePayouts(affiliate) };
 }

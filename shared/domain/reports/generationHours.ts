@@ -81,7 +81,7 @@ const SUM_SLICE = prepared(
           FROM accounts WHERE id = ids.account_id LIMIT 1) a
        LEFT JOIN json_to_recordset(:plans) AS plan (slug text, cents_per_credit numeric) ON plan.slug = a.plan_slug
       CROSS JOIN LATERAL (
-        SELECT cast(sum(coalesce(net_cents, amount_cents) - reversed_cents) AS numeric) AS cents,
+        SELECT cast(sum(kept_cents) AS numeric) AS cents,
                sum(credits - credits_reversed) AS credits
           FROM topups t WHERE ids.has_topup_credits AND t.account_id = ids.account_id AND t.status = 'succeeded') bought
    )

@@ -86,7 +86,7 @@ const READ_METRIC_SUMS = prepared(
            SELECT 'started', plan_slug, ${selectDay('activated_at')}, count(*), 0
              FROM subscriptions WHERE activated_at >= :since GROUP BY 2, 3
             UNION ALL
-           SELECT 'topups', kind, ${selectDay('completed_at')}, count(*), sum(coalesce(net_cents, amount_cents) - reversed_cents)
+           SELECT 'topups', kind, ${selectDay('completed_at')}, count(*), sum(kept_cents)
              FROM topups WHERE status = 'succeeded' AND completed_at >= :since GROUP BY 2, 3
             UNION ALL
            SELECT metric, model, day, count, amount

@@ -11,7 +11,6 @@ import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { Person } from '../../tables/Person.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { hashApiKey } from '../accounts/credentials.ts';
 import { findLiveAccount } from '../accounts/testAccounts.ts';
 
@@ -139,7 +138,7 @@ async function findAccountsByProcessorId(id: string): Promise<Account[]> {
     ),
     pluckAccountIds(Topup.query().select('account_id').where({ stripe_session_id: id }).limit(SEARCH_RESULTS_MAX)),
     pluckAccountIds(Invoice.query().select('account_id').where({ stripe_invoice_id: id })),
-    pluckAccountIds(OwedRefund.query().select('account_id').where({ invoice_id: id }).limit(SEARCH_RESULTS_MAX)),
+    pluckAccountIds(OwedRefund.query().select('account_id').where({ key: id })),
   ]);
   return account === undefined ? findAccountsByIds(ids.flat()) : [account];
 }
@@ -159,17 +158,13 @@ async function findAccountsByIds(ids: number[]): Promise<Account[]> {
 
 /** Lists payment issues of an account: refunds that are not completed, and upgrades that were refunded. */
 export async function listPaymentIssues({ id }: Account): Promise<string[]> {
-  const [refunds, topupRefunds, subscriptions] = await Promise.all([
+  const [refunds, subscriptions] = await Promise.all([
     OwedRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
-    TopupRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
     Subscription.query().where({ account_id: id }).whereNotNull('refunded_upgrade').orderBy('id'),
   ]);
   return [
-    ...refunds.map(({ invoice_id: invoice, status, last_error: lastError }) =>
-      `refund ${invoice}: ${status}. ${lastError ?? ''}`.trim(),
-    ),
-    ...topupRefunds.map(({ topup_uuid: topup, status, last_error: lastError }) =>
-      `refund of top-up ${topup}: ${status}. ${lastError ?? ''}`.trim(),
+    ...refunds.map(({ payment, status, last_error: lastError }) =>
+      `refund of ${payment}: ${status}. ${lastError ?? ''}`.trim(),
     ),
     ...subscriptions.map(
       ({ refunded_upgrade: plan, stripe_subscription_id: subscription, plan_slug: current }) =>

@@ -8,7 +8,6 @@ import type { Invoice } from '../../tables/Invoice.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import type { TopupRefund } from '../../tables/TopupRefund.ts';
 import { findRequestedDeletion, type RequestedDeletion } from '../privacy/deletion.ts';
 import { listLastLedgerEntries, listPaymentIssues } from './accountLookup.ts';
 import { listActiveApiKeys } from '../accounts/apiKeys.ts';
@@ -22,7 +21,6 @@ import { APPLY_PAYMENT_EVENT } from '../billing/paymentEvents.ts';
 import { type ListedTopup, listRecentTopups } from '../billing/topups.ts';
 import { type AppliedPlan, listAppliedPlans } from '../billing/planHistory.ts';
 import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
-import { listTopupRefunds } from '../billing/topupRefunds.ts';
 import { listApplicationLimits, listKeyLimits, type SpendingLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { type ListedTask, listAccountTasks } from '../tasks/listTasks.ts';
 import { listGenerationsForStaff, type StaffGenerationPage } from './generations.ts';
@@ -48,8 +46,7 @@ export interface AccountOverview {
   generations: StaffGenerationPage;
   invoices: Invoice[];
   topups: ListedTopup[];
-  topupRefunds: TopupRefund[];
-  owedRefunds: OwedRefund[];
+  refunds: OwedRefund[];
   events: UnprocessedEvent[];
   /** Tasks of the account, and those that apply its events. */
   tasks: ListedTask[];
@@ -76,18 +73,16 @@ export async function findAccountForStaff(uuid: string): Promise<Account> {
 /** Reads what staff see of an account: its state, and the latest rows of each list. */
 export async function readAccountOverview(account: Account): Promise<AccountOverview> {
   const { id } = account;
-  const [plan, subscriptions, ledger, generations, topups, topupRefunds, owedRefunds, events, issues] =
-    await Promise.all([
-      getSubscriptionOverview(account),
-      Subscription.query().where({ account_id: id }).orderBy('id', 'desc').limit(ROWS_SHOWN),
-      listLastLedgerEntries(account, ROWS_SHOWN),
-      listGenerationsForStaff(id, undefined, GENERATIONS_READ),
-      listRecentTopups(id, ROWS_SHOWN),
-      listTopupRefunds(id),
-      OwedRefund.query().where({ account_id: id }).orderBy('created_at', 'desc').limit(ROWS_SHOWN),
-      listUnprocessedEvents(account),
-      listPaymentIssues(account),
-    ]);
+  const [plan, subscriptions, ledger, generations, topups, refunds, events, issues] = await Promise.all([
+    getSubscriptionOverview(account),
+    Subscription.query().where({ account_id: id }).orderBy('id', 'desc').limit(ROWS_SHOWN),
+    listLastLedgerEntries(account, ROWS_SHOWN),
+    listGenerationsForStaff(id, undefined, GENERATIONS_READ),
+    listRecentTopups(id, ROWS_SHOWN),
+    OwedRefund.query().where({ account_id: id }).orderBy('created_at', 'desc'),
+    listUnprocessedEvents(account),
+    listPaymentIssues(account),
+  ]);
   const eventIds = events.map(({ event_id: eventId }) => eventId);
   const [tasks, keys, sessions, applications, members, identities, affiliate, invoices, deletion, planHistory] =
     await Promise.all([
@@ -113,8 +108,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
     generations,
     invoices,
     topups,
-    topupRefunds,
-    owedRefunds,
+    refunds,
     events,
     tasks,
     issues,

@@ -6,8 +6,7 @@ import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { getQueueDepths, type QueueDepth } from '../../queues/depth.ts';
 import { UpstreamHealth } from '../../tables/UpstreamHealth.ts';
 import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
-import { REFUND_INVOICE } from '../billing/invoiceRefunds.ts';
-import { REFUND_TOPUP } from '../billing/issueTopupRefunds.ts';
+import { ISSUE_REFUND } from '../billing/issueRefunds.ts';
 import { type Backlog, readBacklog } from '../platform/backlogMetrics.ts';
 import { UPSTREAM_NAME } from '../reports/sums.ts';
 import { ALL_TASK_KINDS } from '../privacy/taskKinds.ts';
@@ -127,13 +126,8 @@ const FIND_LAST_SUCCESS = prepared(
 
 /** A refund that is owed has the error of its task. */
 const OPEN_REFUNDS = `(
-     SELECT r.account_id, 'invoice ' || r.invoice_id AS of_payment, r.status, coalesce(r.last_error, t.last_error) AS last_error,
-            r.created_at
-       FROM owed_refunds r LEFT JOIN tasks t ON t.kind = '${REFUND_INVOICE.name}' AND t.key = r.invoice_id
-      WHERE r.status IN ('owed', 'rejected')
-      UNION ALL
-     SELECT r.account_id, 'top-up ' || r.topup_uuid, r.status, coalesce(r.last_error, t.last_error), r.created_at
-       FROM topup_refunds r LEFT JOIN tasks t ON t.kind = '${REFUND_TOPUP.name}' AND t.key = cast(r.topup_uuid AS text)
+     SELECT r.account_id, r.payment, r.status, coalesce(r.last_error, t.last_error) AS last_error, r.created_at
+       FROM owed_refunds r LEFT JOIN tasks t ON t.kind = '${ISSUE_REFUND.name}' AND t.key = r.key
       WHERE r.status IN ('owed', 'rejected')) refunds`;
 
 /** Each count is of a partial index, or of a table with few rows. An endpoint that fails has a delivery that is due. */
@@ -151,7 +145,7 @@ const COUNT_TROUBLE = prepared(
 
 const LIST_OPEN_REFUNDS = prepared(
   'list_open_refunds',
-  `SELECT of_payment AS "of", status, last_error, refunds.created_at, a.uuid, a.email
+  `SELECT payment AS "of", status, last_error, refunds.created_at, a.uuid, a.email
      FROM ${OPEN_REFUNDS} JOIN accounts a ON a.id = account_id ORDER BY refunds.created_at LIMIT ${ROWS_SHOWN}`,
 );
 

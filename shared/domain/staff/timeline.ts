@@ -85,11 +85,9 @@ const SOURCES: readonly Source[] = [
   {
     source: 'refund',
     kind: 'payments',
-    from: `(SELECT account_id, invoice_id AS refunded, created_at FROM owed_refunds
-             UNION ALL
-            SELECT account_id, cast(topup_uuid AS text), created_at FROM topup_refunds) refunds WHERE account_id = :accountId`,
+    from: 'owed_refunds WHERE account_id = :accountId',
     at: 'created_at',
-    key: 'refunded',
+    key: 'key',
   },
   {
     source: 'plan',
@@ -164,11 +162,9 @@ export const LIST_TIMELINE = prepared(
             WHEN 'invoice' THEN (
               SELECT json_build_object('description', description, 'status', status, 'total_cents', total_cents,
                        'currency', currency) FROM invoices WHERE uuid = cast(key AS uuid))
-            WHEN 'refund' THEN coalesce(
-              (SELECT json_build_object('of', 'invoice ' || key, 'status', status, 'last_error', last_error)
-                 FROM owed_refunds WHERE invoice_id = key),
-              (SELECT json_build_object('of', 'top-up ' || key, 'status', status, 'last_error', last_error)
-                 FROM topup_refunds WHERE topup_uuid = cast(key AS uuid)))
+            WHEN 'refund' THEN (
+              SELECT json_build_object('of', r.payment, 'status', r.status, 'last_error', r.last_error)
+                FROM owed_refunds r WHERE r.key = shown.key)
             WHEN 'plan' THEN (
               SELECT json_build_object('plan_slug', plan_slug, 'applies_until', applies_until)
                 FROM subscription_plans WHERE id = cast(key AS bigint))

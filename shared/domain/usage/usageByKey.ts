@@ -1,8 +1,6 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
-import { Account } from '../../tables/Account.ts';
-import { ApiKey } from '../../tables/ApiKey.ts';
+import type { ApiKey } from '../../tables/ApiKey.ts';
 
 /** Credits, less refunds, and generations. */
 export interface UsageSum {
@@ -12,45 +10,6 @@ export interface UsageSum {
 
 /** Usage of an API key since it was created. */
 export type KeyUsage = UsageSum & Pick<ApiKey, 'uuid' | 'name' | 'prefix' | 'revoked_at'>;
-
-const LIST_KEY_USAGE = prepared(
-  'list_key_usage',
-  `SELECT k.uuid, k.name, k.prefix, k.revoked_at, coalesce(u.credits, 0) AS credits, coalesce(u.generations, 0) AS generations
-     FROM api_keys k
-     LEFT JOIN usage_keys u ON u.account_id = k.account_id AND u.key_number = k.number
-    WHERE k.account_id = :accountId AND k.number BETWEEN :oldest AND :newest
-    ORDER BY k.number DESC`,
-);
-
-/** The same for the test keys of an account, whose usage is that of its test account. */
-const LIST_TEST_KEY_USAGE = prepared(
-  'list_test_key_usage',
-  `SELECT k.uuid, k.name, k.prefix, k.revoked_at, coalesce(u.credits, 0) AS credits,
-          coalesce(u.generations, 0) AS generations
-     FROM api_keys k
-     LEFT JOIN usage_keys u ON u.account_id = k.test_account_id AND u.key_number = k.number
-    WHERE k.account_id = :accountId AND k.test_account_id IS NOT NULL
-    ORDER BY k.number DESC OFFSET :offset LIMIT ${PAGE_SIZE}`,
-);
-
-/** Lists the usage of all keys of an account, newest key first, including revoked ones. */
-export async function listKeyUsage(accountId: number, page: number): Promise<ListPage<KeyUsage>> {
-  const account = await Account.query().findById(accountId).select('key_count', 'live_account_id').throwIfNotFound();
-  if (account.live_account_id !== null) return listTestKeyUsage(account.live_account_id, page);
-  const { key_count: totalItems } = account;
-  const newest = totalItems - getPageOffset(page);
-  if (newest <= 0) return { page, totalItems, items: [] };
-  const items = await runStatement<KeyUsage>(LIST_KEY_USAGE, { accountId, oldest: newest - PAGE_SIZE + 1, newest });
-  return { page, totalItems, items };
-}
-
-async function listTestKeyUsage(accountId: number, page: number): Promise<ListPage<KeyUsage>> {
-  const [totalItems, items] = await Promise.all([
-    ApiKey.query().where({ account_id: accountId }).whereNotNull('test_account_id').resultSize(),
-    runStatement<KeyUsage>(LIST_TEST_KEY_USAGE, { accountId, offset: getPageOffset(page) }),
-  ]);
-  return { page, totalItems, items };
-}
 
 /** Usage of an account by key: those that used most, the sum of its other keys, and of what no key created. */
 export interface KeyUsageOverview {

@@ -75,6 +75,8 @@ export interface ProcessorSubscription {
   plan: PlanSlug | null;
   /** The id of its price. */
   priceId: string | null;
+  /** When that price and its plan begin to apply: one that is due at the renewal may have been set before. */
+  priceFrom: Date;
   status: SubscriptionStatus;
   startedAt: Date;
   currentPeriodEnd: Date;
@@ -95,7 +97,6 @@ export interface ProcessorSubscription {
 
 export type RefundOutcome = 'refunded' | 'disputed' | 'refused' | 'incomplete';
 export type ChargeRefundOutcome = Exclude<RefundOutcome, 'incomplete'>;
-export type TopupRefundResult = { outcome: ChargeRefundOutcome; payment: ProcessorPayment | null };
 
 export interface RefundState {
   /** The refunded charge. */
@@ -308,8 +309,8 @@ export interface PaymentProcessor {
   /** Charges a top-up to the payment method on file. When repeated, returns the outcome of the first charge. */
   chargeTopup(request: TopupOrder & { customerId: string; paymentMethodId: string }): Promise<ProcessorPayment>;
 
-  /** Refunds what is left of a top-up's payment. @returns the outcome, as of `refundInvoice`, and the payment after it. */
-  refundTopup(request: TopupOrder & { intentId: string }): Promise<TopupRefundResult>;
+  /** Refunds what is left of a payment. @returns the outcome, as of `refundInvoice`. */
+  refundPayment(intentId: string): Promise<ChargeRefundOutcome>;
 
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
   /** Cancels a subscription immediately and voids its open invoice. Not an error if it has ended before. */

@@ -36,6 +36,8 @@ export function buildOwnerKey(prefix: string, { accountUuid, replaces }: Process
 const HOLD_KEY = 'renewal_held';
 /** The price that was scheduled for a renewal that is held. */
 export const HELD_PRICE_KEY = 'renewal_price';
+/** When the present price is charged for the first time, if it was set before that. */
+export const PRICE_FROM_KEY = 'price_from';
 
 /** Changes of a subscription's metadata that mark its renewal as held, or no longer. */
 export const HOLD_METADATA = { [HOLD_KEY]: 'dispute' };
@@ -78,6 +80,7 @@ export function toProcessorSubscription(
     accountUuid: getMetadataUuid(subscription.metadata, ACCOUNT_KEY),
     plan: findPlanByPrice(item?.price.id, prices),
     priceId: item?.price.id ?? null,
+    priceFrom: fromUnixSeconds(Number(subscription.metadata[PRICE_FROM_KEY] ?? subscription.start_date)),
     status: SUBSCRIPTION_STATUS_MAP[subscription.status] ?? 'incomplete',
     startedAt: fromUnixSeconds(subscription.start_date),
     currentPeriodEnd: fromUnixSeconds(item?.current_period_end ?? subscription.start_date),

@@ -279,12 +279,11 @@ export function buildPaymentMethods(stripe: Stripe, { collectsTax }: StripeOptio
       }
     },
 
-    refundTopup: async ({ intentId }) => {
+    refundPayment: async (intentId) => {
       const intent = await unwrap(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
       const charge = getLatestCharge(intent);
       if (charge === null) throw new ProcessorError('rejected', `The payment ${intentId} has no charge.`);
-      const outcome = await refundCharge(stripe, intentId, charge, await listDisputes(stripe, charge));
-      return { outcome, payment: await readPaymentIntent(stripe, intentId) };
+      return refundCharge(stripe, intentId, charge, await listDisputes(stripe, charge));
     },
 
     readPayment: (intentId) => readPaymentIntent(stripe, intentId),

@@ -7,6 +7,7 @@ import {
   HELD_PRICE_KEY,
   HOLD_METADATA,
   NO_HOLD_METADATA,
+  PRICE_FROM_KEY,
   toProcessorSubscription,
 } from './stripeMappers.ts';
 
@@ -46,12 +47,16 @@ export function buildSubscriptionMethods(stripe: Stripe, { prices }: StripeOptio
   }
 
   async function resumeRenewal(subscription: Stripe.Subscription): Promise<void> {
-    const { id, schedule, metadata } = subscription;
-    const price = metadata[HELD_PRICE_KEY];
-    const priceChange = price === undefined ? {} : buildPriceChange(subscription, price);
+    const { id, schedule, items } = subscription;
+    const price = subscription.metadata[HELD_PRICE_KEY];
+    const priceFrom = { [PRICE_FROM_KEY]: String(items.data[0]?.current_period_end) };
+    const change: Stripe.SubscriptionUpdateParams =
+      price === undefined
+        ? { metadata: NO_HOLD_METADATA }
+        : { ...buildPriceChange(subscription, price), metadata: { ...NO_HOLD_METADATA, ...priceFrom } };
     // While another plan is scheduled, the renewal was not stopped yet.
-    const change = schedule === null ? { cancel_at_period_end: false, ...priceChange } : {};
-    await unwrap(stripe.subscriptions.update(id, { ...change, metadata: NO_HOLD_METADATA }));
+    const resumed = schedule === null ? { ...change, cancel_at_period_end: false } : { metadata: NO_HOLD_METADATA };
+    await unwrap(stripe.subscriptions.update(id, resumed));
   }
 
   return {

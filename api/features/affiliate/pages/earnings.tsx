@@ -48,10 +48,12 @@ export function PayoutsSection({ payouts }: { payouts: Payout[] }): VNode {
 }
 
 function describeCommission(commission: Commission): string {
-  const { amount_cents: cents, settled_cents: settled, reversed_cents: reversed, payable_at: payableAt } = commission;
-  const refund = reversed === 0 ? 'none' : cents === 0 ? 'full' : 'partial';
-  if (settled > cents) return t.overpaid({ refund, amount: formatUsd(settled - cents) });
+  const { amount_cents: cents, outstanding_cents: outstanding, payable_at: payableAt } = commission;
+  const refund = commission.reversed_cents === 0 ? 'none' : cents === 0 ? 'full' : 'partial';
+  if (outstanding < 0) return t.overpaid({ refund, amount: formatUsd(-outstanding) });
   if (refund === 'full') return t.refunded();
-  if (settled === cents) return t.inPayout({ refund });
+  if (outstanding === 0) return t.inPayout({ refund });
+  // A part was paid out before a dispute was won, or a refund failed.
+  if (outstanding !== cents) return t.partPayable({ refund, amount: formatUsd(outstanding) });
   return payableAt > now() ? t.payableFrom({ date: formatDate(payableAt), refund }) : t.payable({ refund });
 }

@@ -246,6 +246,14 @@ export const EARNINGS = defineTexts({
     ja: '支払い可能{refund, select, partial {（一部返金済み）} other {}}',
     'zh-CN': '可发放{refund, select, partial {，部分退款} other {}}',
   },
+  partPayable: {
+    en: '{amount} payable{refund, select, partial {, partly refunded} other {}}',
+    de: '{amount} auszahlbar{refund, select, partial {, teilweise erstattet} other {}}',
+    fr: '{amount} à verser{refund, select, partial {, partiellement remboursée} other {}}',
+    es: '{amount} por pagar{refund, select, partial {, reembolsada en parte} other {}}',
+    ja: '{amount}を支払い可能{refund, select, partial {（一部返金済み）} other {}}',
+    'zh-CN': '{amount} 可发放{refund, select, partial {，部分退款} other {}}',
+  },
   payableFrom: {
     en: 'Payable from {date}{refund, select, partial {, partly refunded} other {}}',
     de: 'Auszahlbar ab dem {date}{refund, select, partial {, teilweise erstattet} other {}}',

@@ -77,9 +77,9 @@ function AffiliateProgram({ affiliate }: { affiliate: AffiliateFigures }): VNode
         <CopyText id="referral-link" text={getReferralUrl(affiliate.affiliate)} label={t.theLink()} />
         <p>{t.counts({ clicks, signUps: stats.referrals, active: stats.active })}</p>
         <div class="facts apart">
-          <Fact title={t.earned()} value={formatUsd(stats.lifetimeEarningsCents)} />
-          <Fact title={t.paidOut()} value={formatUsd(stats.paidCents)} />
-          <Fact title={t.notPaidOut()} value={formatUsd(stats.pendingCents)} />
+          <Fact title={t.earned()} value={formatUsd(stats.lifetime_earnings_cents)} />
+          <Fact title={t.paidOut()} value={formatUsd(stats.paid_cents)} />
+          <Fact title={t.notPaidOut()} value={formatUsd(stats.pending_cents)} />
         </div>
         <p class="hint apart">{t.rules({ days: COMMISSION_PENDING_DAYS })}</p>
         {!isPayoutEnabled && (
@@ -95,7 +95,7 @@ function AffiliateProgram({ affiliate }: { affiliate: AffiliateFigures }): VNode
         <Section id="months" title={t.commissionByMonth()}>
           <BarChart
             title={t.commissionByMonth()}
-            bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
+            bars={recent.map(({ month, commission_cents: cents }) => ({ label: month, value: cents }))}
             format={formatUsd}
             empty={t.noCommissions()}
           />

@@ -3,19 +3,20 @@ import {
   type AutoTopupSettings,
   formatAutoTopupSettings,
 } from '../../../../shared/domain/billing/autoTopupSettings.ts';
+import { describeTopupReason } from '../../../../shared/domain/emails/texts/topupReasons.ts';
 import type { BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
+import { getLanguage } from '../../../language.ts';
 import { TextField } from '../../../web/components/fields.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { t as shared } from '../../../web/texts.ts';
-import { AUTO_TOPUP as t, AUTO_TOPUP_PROBLEMS } from './autoTopupTexts.ts';
+import { AUTO_TOPUP as t } from './autoTopupTexts.ts';
 
 /** Field with the settings that the page shows as those in force. */
 export const FORMER_SETTINGS_FIELD = 'former_settings';
 
 /** Says why the service switched automatic top-ups off. */
 export function describeAutoTopupProblem(problem: string): string {
-  const reasons: Readonly<Record<string, () => string>> = AUTO_TOPUP_PROBLEMS;
-  return t.switchedOff({ reason: (reasons[problem] ?? AUTO_TOPUP_PROBLEMS.failed)() });
+  return t.switchedOff({ reason: describeTopupReason(problem, getLanguage()) });
 }
 
 interface AutoTopupProps {
@@ -25,7 +26,7 @@ interface AutoTopupProps {
 
 /** Settings of automatic top-ups, with the reason if the service switched them off. */
 export function AutoTopupSection({ settings, billing }: AutoTopupProps): VNode {
-  const { isEnabled, amountCents, thresholdCredits, previewCredits, problem } = settings;
+  const { auto_topup_enabled: isEnabled, auto_topup_problem: problem } = settings;
   return (
     <section class="card" aria-labelledby="auto-topup">
       <h2 id="auto-topup">
@@ -53,7 +54,7 @@ export function AutoTopupSection({ settings, billing }: AutoTopupProps): VNode {
               label={t.threshold()}
               inputmode="numeric"
               required
-              value={String(thresholdCredits)}
+              value={String(settings.auto_topup_threshold_credits)}
             />
             <TextField
               id="auto-amount"
@@ -61,12 +62,12 @@ export function AutoTopupSection({ settings, billing }: AutoTopupProps): VNode {
               label={t.amountInDollars()}
               inputmode="decimal"
               required
-              value={(amountCents / 100).toFixed(2).replace(/\.00$/, '')}
+              value={(settings.auto_topup_amount_cents / 100).toFixed(2).replace(/\.00$/, '')}
             />
             <button type="submit">{shared.save()}</button>
           </div>
           {billing.hasPaymentMethod ? null : <p class="hint">{t.needsMethod()}</p>}
-          <p class="hint">{t.preview({ credits: previewCredits })}</p>
+          <p class="hint">{t.preview({ credits: settings.preview_credits })}</p>
         </Form>
       )}
     </section>

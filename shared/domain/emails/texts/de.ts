@@ -1,15 +1,6 @@
 import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
-
-/** Reasons of a failed or disabled automatic top-up, by code. */
-const TOPUP_REASONS: Record<string, string> = {
-  authentication_required:
-    'Ihre Bank hat eine Bestätigung verlangt, die bei einer automatischen Zahlung nicht möglich ist.',
-  address_required:
-    'Ihre Rechnungsadresse fehlt. Sie wird für die Berechnung der Steuer benötigt: Kaufen Sie einmal Credits, um sie anzugeben.',
-  declined: 'Ihre Karte wurde abgelehnt.',
-  disputed: 'Eine automatische Zahlung wurde bei Ihrer Bank beanstandet.',
-};
+import { describeTopupReason } from './topupReasons.ts';
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
   const { name, system } = browser(userAgent);
@@ -67,7 +58,7 @@ export const DE: EmailTexts = {
     auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `Automatische Aufladung über ${usd(cents)} fehlgeschlagen`,
       paragraphs: [
-        `Eine automatische Aufladung über ${usd(cents)} ist fehlgeschlagen. ${TOPUP_REASONS[code ?? ''] ?? 'Die Zahlung wurde nicht abgeschlossen.'}`,
+        `Eine automatische Aufladung über ${usd(cents)} ist fehlgeschlagen. ${describeTopupReason(code, 'de')}`,
         'Es wurde nichts abgebucht und es wurden keine Credits gutgeschrieben. Bitte prüfen Sie Ihre Zahlungsmethode.',
       ],
       action: 'Abrechnung öffnen',
@@ -75,7 +66,7 @@ export const DE: EmailTexts = {
     auto_topup_disabled: ({ reason }) => ({
       subject: 'Die automatische Aufladung wurde ausgeschaltet',
       paragraphs: [
-        `Die automatische Aufladung wurde ausgeschaltet. ${TOPUP_REASONS[reason] ?? 'Die Zahlung ist fehlgeschlagen.'}`,
+        `Die automatische Aufladung wurde ausgeschaltet. ${describeTopupReason(reason, 'de')}`,
         'Ab jetzt werden bei niedrigem Guthaben keine Credits mehr gekauft. Bitte prüfen Sie Ihre Zahlungsmethode und schalten Sie die automatische Aufladung danach wieder ein.',
       ],
       action: 'Abrechnung öffnen',

@@ -1,13 +1,6 @@
 import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
-
-/** Reasons of a failed or disabled automatic top-up, by code. */
-const TOPUP_REASONS: Record<string, string> = {
-  authentication_required: 'Your bank asked for your confirmation, which an automatic payment cannot give.',
-  address_required: 'Your billing address is missing, which is needed for tax. Buy credits once to enter it.',
-  declined: 'Your card was declined.',
-  disputed: 'An automatic payment was disputed with your bank.',
-};
+import { describeTopupReason } from './topupReasons.ts';
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
   const { name, system } = browser(userAgent);
@@ -65,7 +58,7 @@ export const EN: EmailTexts = {
     auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `Automatic top-up of ${usd(cents)} failed`,
       paragraphs: [
-        `An automatic top-up of ${usd(cents)} failed. ${TOPUP_REASONS[code ?? ''] ?? 'The payment did not complete.'}`,
+        `An automatic top-up of ${usd(cents)} failed. ${describeTopupReason(code, 'en')}`,
         'You were not charged, and no credits were added. Check your payment method.',
       ],
       action: 'Open billing',
@@ -73,7 +66,7 @@ export const EN: EmailTexts = {
     auto_topup_disabled: ({ reason }) => ({
       subject: 'Automatic top-ups were switched off',
       paragraphs: [
-        `Automatic top-ups were switched off. ${TOPUP_REASONS[reason] ?? 'The payment failed.'}`,
+        `Automatic top-ups were switched off. ${describeTopupReason(reason, 'en')}`,
         'From now on, no credits are bought when the balance is low. Check your payment method, then switch automatic top-ups on again.',
       ],
       action: 'Open billing',

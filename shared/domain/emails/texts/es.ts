@@ -1,14 +1,6 @@
 import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
-
-/** Reasons of a failed or disabled automatic top-up, by code. */
-const TOPUP_REASONS: Record<string, string> = {
-  authentication_required: 'Su banco pidió una confirmación, que no es posible en un pago automático.',
-  address_required:
-    'Falta su dirección de facturación, necesaria para calcular los impuestos. Compre créditos una vez para introducirla.',
-  declined: 'Su tarjeta fue rechazada.',
-  disputed: 'Un pago automático se disputó con su banco.',
-};
+import { describeTopupReason } from './topupReasons.ts';
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
   const { name, system } = browser(userAgent);
@@ -66,7 +58,7 @@ export const ES: EmailTexts = {
     auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `La recarga automática de ${usd(cents)} ha fallado`,
       paragraphs: [
-        `Una recarga automática de ${usd(cents)} ha fallado. ${TOPUP_REASONS[code ?? ''] ?? 'El pago no se completó.'}`,
+        `Una recarga automática de ${usd(cents)} ha fallado. ${describeTopupReason(code, 'es')}`,
         'No se le ha cobrado nada ni se han añadido créditos. Compruebe su método de pago.',
       ],
       action: 'Abrir facturación',
@@ -74,7 +66,7 @@ export const ES: EmailTexts = {
     auto_topup_disabled: ({ reason }) => ({
       subject: 'Se ha desactivado la recarga automática',
       paragraphs: [
-        `Se ha desactivado la recarga automática. ${TOPUP_REASONS[reason] ?? 'El pago ha fallado.'}`,
+        `Se ha desactivado la recarga automática. ${describeTopupReason(reason, 'es')}`,
         'A partir de ahora no se compran créditos cuando el saldo es bajo. Compruebe su método de pago y vuelva a activar la recarga automática.',
       ],
       action: 'Abrir facturación',

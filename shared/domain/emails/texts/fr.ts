@@ -1,15 +1,6 @@
 import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
-
-/** Reasons of a failed or disabled automatic top-up, by code. */
-const TOPUP_REASONS: Record<string, string> = {
-  authentication_required:
-    'Votre banque a demandé une confirmation, ce qui est impossible lors d’un paiement automatique.',
-  address_required:
-    'Votre adresse de facturation, nécessaire au calcul des taxes, est manquante. Achetez des crédits une fois pour la saisir.',
-  declined: 'Votre carte a été refusée.',
-  disputed: 'Un paiement automatique a été contesté auprès de votre banque.',
-};
+import { describeTopupReason } from './topupReasons.ts';
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
   const { name, system } = browser(userAgent);
@@ -67,7 +58,7 @@ export const FR: EmailTexts = {
     auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `La recharge automatique de ${usd(cents)} a échoué`,
       paragraphs: [
-        `Une recharge automatique de ${usd(cents)} a échoué. ${TOPUP_REASONS[code ?? ''] ?? 'Le paiement n’a pas abouti.'}`,
+        `Une recharge automatique de ${usd(cents)} a échoué. ${describeTopupReason(code, 'fr')}`,
         'Vous n’avez pas été débité et aucun crédit n’a été ajouté. Vérifiez votre moyen de paiement.',
       ],
       action: 'Ouvrir la facturation',
@@ -75,7 +66,7 @@ export const FR: EmailTexts = {
     auto_topup_disabled: ({ reason }) => ({
       subject: 'La recharge automatique a été désactivée',
       paragraphs: [
-        `La recharge automatique a été désactivée. ${TOPUP_REASONS[reason] ?? 'Le paiement a échoué.'}`,
+        `La recharge automatique a été désactivée. ${describeTopupReason(reason, 'fr')}`,
         'Désormais, aucun crédit n’est acheté lorsque le solde est faible. Vérifiez votre moyen de paiement, puis réactivez la recharge automatique.',
       ],
       action: 'Ouvrir la facturation',

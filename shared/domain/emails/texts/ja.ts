@@ -1,13 +1,6 @@
 import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
-
-/** Reasons of a failed or disabled automatic top-up, by code. */
-const TOPUP_REASONS: Record<string, string> = {
-  authentication_required: '銀行から本人確認を求められましたが、自動支払いでは確認できません。',
-  address_required: '税金の計算に必要な請求先住所が登録されていません。一度クレジットを購入して入力してください。',
-  declined: 'カードが拒否されました。',
-  disputed: '自動支払いについて銀行に異議が申し立てられました。',
-};
+import { describeTopupReason } from './topupReasons.ts';
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
   const { name, system } = browser(userAgent);
@@ -65,7 +58,7 @@ export const JA: EmailTexts = {
     auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `${usd(cents)}の自動チャージに失敗しました`,
       paragraphs: [
-        `${usd(cents)}の自動チャージに失敗しました。${TOPUP_REASONS[code ?? ''] ?? '支払いが完了しませんでした。'}`,
+        `${usd(cents)}の自動チャージに失敗しました。${describeTopupReason(code, 'ja')}`,
         '請求は行われず、クレジットも追加されていません。支払い方法をご確認ください。',
       ],
       action: '請求ページを開く',
@@ -73,7 +66,7 @@ export const JA: EmailTexts = {
     auto_topup_disabled: ({ reason }) => ({
       subject: '自動チャージが無効になりました',
       paragraphs: [
-        `自動チャージが無効になりました。${TOPUP_REASONS[reason] ?? '支払いに失敗しました。'}`,
+        `自動チャージが無効になりました。${describeTopupReason(reason, 'ja')}`,
         '今後は、残高が少なくなってもクレジットは購入されません。支払い方法をご確認のうえ、自動チャージを再度有効にしてください。',
       ],
       action: '請求ページを開く',

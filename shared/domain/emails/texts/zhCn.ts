@@ -1,13 +1,6 @@
 import type { AssignableRole } from '../../../spec/roles.ts';
 import type { EmailTexts, TextFormats } from './emailTexts.ts';
-
-/** Reasons of a failed or disabled automatic top-up, by code. */
-const TOPUP_REASONS: Record<string, string> = {
-  authentication_required: '您的银行要求您确认付款，而自动付款无法进行确认。',
-  address_required: '缺少计税所需的账单地址。请购买一次积分以填写地址。',
-  declined: '您的银行卡被拒绝。',
-  disputed: '一笔自动付款已在您的银行被提出争议。',
-};
+import { describeTopupReason } from './topupReasons.ts';
 
 function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
   const { name, system } = browser(userAgent);
@@ -63,7 +56,7 @@ export const ZH_CN: EmailTexts = {
     auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `${usd(cents)} 的自动充值失败`,
       paragraphs: [
-        `一笔 ${usd(cents)} 的自动充值失败。${TOPUP_REASONS[code ?? ''] ?? '付款未完成。'}`,
+        `一笔 ${usd(cents)} 的自动充值失败。${describeTopupReason(code, 'zh-CN')}`,
         '未向您收费，也未增加积分。请检查您的付款方式。',
       ],
       action: '打开账单页面',
@@ -71,7 +64,7 @@ export const ZH_CN: EmailTexts = {
     auto_topup_disabled: ({ reason }) => ({
       subject: '自动充值功能已被关闭',
       paragraphs: [
-        `自动充值已被关闭。${TOPUP_REASONS[reason] ?? '付款失败。'}`,
+        `自动充值已被关闭。${describeTopupReason(reason, 'zh-CN')}`,
         '从现在起，余额不足时不会再购买积分。请检查您的付款方式，然后重新开启自动充值。',
       ],
       action: '打开账单页面',

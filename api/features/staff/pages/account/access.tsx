@@ -133,9 +133,9 @@ export function AffiliateSection({ overview: { affiliate: overview } }: SectionP
         facts={[
           ['Code', overview.affiliate.code],
           ['Referrals', `${overview.stats.referrals}, of which ${overview.stats.active} with a subscription`],
-          ['Earned', formatUsd(overview.stats.lifetimeEarningsCents)],
-          ['Pending', formatUsd(overview.stats.pendingCents)],
-          ['Paid out', formatUsd(overview.stats.paidCents)],
+          ['Earned', formatUsd(overview.stats.lifetime_earnings_cents)],
+          ['Pending', formatUsd(overview.stats.pending_cents)],
+          ['Paid out', formatUsd(overview.stats.paid_cents)],
           ['Payouts', overview.isPayoutEnabled ? 'enabled' : 'not enabled'],
           ['Connected account', overview.affiliate.connect_account_id ?? 'none'],
         ]}

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { getTotalCents } from '../../../../../shared/domain/billing/topupAmounts.ts';
-import { isRefundable } from '../../../../../shared/domain/billing/topupRefunds.ts';
-import type { AccountOverview } from '../../../../../shared/domain/staff/accountOverview.ts';
+import { isRefundable } from '../../../../../shared/domain/billing/owedRefunds.ts';
 import type { Topup } from '../../../../../shared/tables/Topup.ts';
 import { formatMoney, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 import { mayUse } from '../../../../web/components/areaPage.tsx';
@@ -13,10 +12,9 @@ import type { SectionProps } from './profile.tsx';
 
 /** Top-ups, refunds, invoices, and events of the payment processor that are not processed. */
 export function PaymentSection({ overview, ctx }: SectionProps): VNode {
-  const { topups, topupRefunds, invoices, events } = overview;
-  const refunds = listRefunds(overview);
+  const { topups, refunds, invoices, events } = overview;
   const mayRefund = mayUse(ctx, 'refundTopups');
-  const requested = new Set(topupRefunds.map(({ topup_uuid: uuid }) => uuid));
+  const requested = new Set(refunds.map(({ topup_uuid: uuid }) => uuid));
   const renderAction = (topup: Topup) =>
     mayRefund && isRefundable(topup) && !requested.has(topup.uuid) ? (
       <a class="button slight" href={`/admin/topups/${topup.uuid}/refund/`} aria-label={`Refund top-up ${topup.uuid}`}>
@@ -55,7 +53,18 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
       ])}
     />
   );
-  const refundTable = <Table label="Refunds" columns={['Of', 'Status', 'Problem', 'Created']} rows={refunds} />;
+  const refundTable = (
+    <Table
+      label="Refunds"
+      columns={['Of', 'Status', 'Problem', 'Created']}
+      rows={refunds.map((refund) => [
+        refund.payment,
+        refund.status,
+        refund.last_error ?? '',
+        <Time at={refund.created_at} />,
+      ])}
+    />
+  );
   const invoiceTable = (
     <Table
       label="Invoices"
@@ -92,12 +101,4 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
       />
     </Section>
   );
-}
-
-/** Refunds of top-ups, and of invoices that the account does not use. */
-function listRefunds({ topupRefunds, owedRefunds }: AccountOverview) {
-  return [
-    ...topupRefunds.map((refund) => ({ of: `top-up ${refund.topup_uuid}`, refund })),
-    ...owedRefunds.map((refund) => ({ of: `invoice ${refund.invoice_id}`, refund })),
-  ].map(({ of, refund }) => [of, refund.status, refund.last_error ?? '', <Time at={refund.created_at} />]);
 }

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
 import { getTotalCents } from '../../../../../shared/domain/billing/topupAmounts.ts';
 import { readTopupRemainder } from '../../../../../shared/domain/billing/topups.ts';
-import { findTopup, requestTopupRefund } from '../../../../../shared/domain/billing/topupRefunds.ts';
+import { findTopup, requestTopupRefund } from '../../../../../shared/domain/billing/owedRefunds.ts';
 import {
   ADJUSTMENT_MAX_CREDITS,
   assertNotErased,
