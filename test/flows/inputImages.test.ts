@@ -1,13 +1,11 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import { startSampleUpstream, type SampleUpstream } from '../../dev/sampleUpstream/server.ts';
-import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import {
@@ -308,74 +306,5 @@ describe('the sample upstream', () => {
       .raw()
       .toBuffer();
     expect([...corner]).to.deep.equal([255, 0, 0]);
-  });
-});
-
-describe('input images whose contents a synchronous upstream receives', () => {
-  const server = new ScriptedServer();
-  let service: TestService;
-  before(async () => {
-    await server.start();
-    server.on('GET /health', { status: 200, body: {} });
-    const gpu = { adapter: 'http', provider: 'diffusers', base_url: server.url, local: true };
-    const CATALOG = buildImageCatalog({ image: 'gpu:edit' });
-    service = await startTestService({ env: { CATALOG, UPSTREAMS: JSON.stringify({ upstreams: { gpu } }) } });
-  });
-  after(async () => {
-    await service.stop();
-    await server.stop();
-  });
-
-  let customer: TestCustomer;
-  let first: PassThrough;
-  let running: string;
-  let waiting: string;
-  /** A submit holds the memory, and another one waits for it. */
-  beforeEach(async () => {
-    server.requests.length = 0;
-    customer = await service.createCustomer('studio');
-    const names = [await upload(customer, await makeImage()), await upload(customer, await makeImage('jpeg'))];
-    for (const name of names) await customer.request('GET', `/api/uploads/${getUuid(name)}/`);
-    await service.sql('UPDATE uploads SET bytes = 16000000 WHERE uuid = ANY ($1)', [names.map(getUuid)]);
-    first = new PassThrough();
-    answer(first);
-    running = (await createEdit(customer, [names[0]])).body.uuid;
-    await eventually('submitted', () => countSubmits() === 1);
-    answer(Readable.from([await makeImage()]));
-    waiting = (await createEdit(customer, [names[1]])).body.uuid;
-    await eventually('claimed', async () => (await readRow()).submit_started_at !== null);
-    await sleep(200);
-    expect(countSubmits()).to.equal(1);
-  });
-
-  const countSubmits = () => server.calls.filter((call) => call === 'POST /images').length;
-  const answer = (body: Readable) =>
-    server.on('POST /images', { status: 200, headers: { 'content-type': 'image/png' }, body });
-  const readRow = async () => (await service.sql('SELECT * FROM generations WHERE uuid = $1', [waiting]))[0];
-
-  it('wait for those of other submits in memory, within one claim', async () => {
-    const { submit_started_at } = await readRow();
-    first.end(await makeImage());
-    for (const uuid of [running, waiting]) expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
-    expect(await readRow()).to.deep.include({ submit_started_at, unconfirmed_submits: 0 });
-  });
-
-  it('are not submitted if the generation was canceled while they waited', async () => {
-    await customer.request('POST', `/api/generations/${waiting}/cancel/`);
-    first.end(await makeImage());
-    const { status, error_message: message } = await customer.waitForEnd(waiting);
-    expect([status, message]).to.deep.equal(['failed', 'Canceled.']);
-    expect((await customer.waitForEnd(running)).status).to.equal('succeeded');
-    expect(countSubmits()).to.equal(1);
-  });
-
-  it('are not submitted if the worker stops while they wait, and do not count as submitted', async () => {
-    const stopping = service.workers[0]?.stop();
-    await eventually('released', async () => (await readRow()).submit_started_at === null);
-    first.end(await makeImage());
-    await stopping;
-    expect((await customer.waitForEnd(running)).status).to.equal('succeeded');
-    expect(await readRow()).to.include({ status: 'queued', unconfirmed_submits: 0 });
-    expect(countSubmits()).to.equal(1);
   });
 });

@@ -100,14 +100,14 @@ export function createDeliveryFixture() {
     return ids;
   };
 
-  const run = (outcomes: Outcome[] = [], limits: { healthy?: number; failing?: number } = {}) =>
+  const run = (outcomes: Outcome[] = [], limits: { healthy?: number; failing?: number; concurrency?: number } = {}) =>
     database.call(RECORD_AND_CLAIM, [
       JSON.stringify(outcomes.map((outcome) => ({ leased_until: OWN_LEASE.leased_until, ...outcome }))),
       outcomes.map(({ id }) => id),
       outcomes.map(({ endpoint }) => endpoint),
       limits.healthy ?? 10,
       limits.failing ?? 10,
-      8,
+      limits.concurrency ?? 8,
       4,
       3,
       QUICK_MS,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdapterName } from '../../shared/gateways/upstreams/modelPresets.ts';
 import type {
+  SubmitImage,
   SubmitRequest,
   SubmitResult,
   Upstream,
@@ -64,6 +65,18 @@ export function buildSubmission({
   const prompt = `a "lighthouse"\r\n${randomUUID()} é 灯`;
   const deadlineAt = new Date(Date.now() + deadlineMs);
   return { generationId: randomUUID(), input: { prompt, ...input }, deadlineAt, newFile };
+}
+
+/** Builds an image of an input. */
+export function buildInputImage(name: string, role: SubmitImage['role'] = 'reference'): SubmitImage {
+  const content = Buffer.from(`content of ${name}`);
+  return {
+    url: `https://images/${name}`,
+    contentType: 'image/png',
+    role,
+    bytes: content.length,
+    read: async () => [content],
+  };
 }
 
 /** Returns the handle of a submission that must be accepted. */

@@ -46,7 +46,7 @@ describe('deliveries that are leased in advance', () => {
   const claim = (ended: LeasedDelivery[], durationMs = 5) =>
     recordAndClaim(
       ended.map((delivery) => toOutcome(delivery, { sentAt: service.now, durationMs, signature: null, status: 204 })),
-      { healthy: 1, failing: 1 },
+      { healthy: 1, failing: 1, concurrency: WEBHOOK_CONCURRENCY },
     );
 
   const expectOneAttemptEach = async (count: number) => {

@@ -74,6 +74,24 @@ describe('webhook endpoints that do not respond', () => {
     }
   });
 
+  it('leave attempts to others if they are those of 26 accounts, and were quick before', async () => {
+    const { receiver, service, endpoints } = await startWithEndpoints(260, { workers: 0 });
+    for (const { id, path } of endpoints) {
+      receiver.behaviours.set(path, 'hang');
+      await insertDeliveries(service, id, WEBHOOK_CONCURRENCY);
+    }
+    await service.sql('UPDATE webhook_endpoints SET concurrency = $1', [WEBHOOK_CONCURRENCY]);
+    await deliverWebhooks();
+    const other = await createTestEndpoint(service, await service.createCustomer('pro'), `${receiver.url}/other`);
+    await insertDeliveries(service, other.id);
+    const startedAt = performance.now();
+    await deliverWebhooks();
+    await eventually('delivered to the other', () => receiver.at('/other').length === 1);
+    expect(performance.now() - startedAt).to.be.below((2 / 3) * WEBHOOK_ATTEMPT_TIMEOUT_MS);
+    receiver.behaviours.clear();
+    await deliverDue();
+  });
+
   it('do not delay others of the same account that are the webhook_url of generations', async () => {
     const { receiver, service, customer } = await startWithEndpoints(1, { workers: 0 });
     const { id } = await createDefaultEndpoint(service, customer);

@@ -211,6 +211,16 @@ describe('the function that claims webhook deliveries', () => {
       });
     }
 
+    for (const row of [{}, { url: null }]) {
+      it(`at most as many as the caller allows, who does not lower the limit: ${JSON.stringify(row)}`, async () => {
+        const endpoint = await createEndpoint({ ...row, concurrency: 8 });
+        const id = await createDelivery(endpoint, OWN_LEASE);
+        await createDeliveries(endpoint, 9);
+        expect(claimed(await run([succeeded(id, endpoint)], { concurrency: 1 }))).to.have.length(1);
+        expect(await readEndpoint(endpoint)).to.include({ concurrency: 8 });
+      });
+    }
+
     describe('in advance', () => {
       it('a multiple after quick successes of all own attempts', async () => {
         expect(await claimAfter(both)).to.equal(16);

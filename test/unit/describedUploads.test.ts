@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { KindProtocol, Protocol } from '../../shared/gateways/upstreams/described/protocol.ts';
-import type { SubmitImage } from '../../shared/gateways/upstreams/upstream.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import {
   type AdapterFactory,
+  buildInputImage,
   buildRoute,
   buildSubmission,
   captureUpstreamError,
@@ -21,16 +21,9 @@ const FORM: Uploads = [
     values: { name: '/name', folder: '/folder' },
   },
 ];
-const image = (name: string): SubmitImage => ({
-  url: `https://images/${name}`,
-  contentType: 'image/png',
-  role: 'reference',
-  read: async () => Buffer.from(`content of ${name}`),
-});
-
 const submission = (...names: string[]) => ({
   ...buildSubmission({ input: { prompt: 'p', refs: names.map((name) => `https://images/${name}`) } }),
-  images: names.map(image),
+  images: names.map((name) => buildInputImage(name)),
 });
 
 describe('a described upstream to which images are uploaded before the submit', () => {
@@ -130,7 +123,7 @@ describe('a described upstream to which images are uploaded before the submit', 
   }
 
   it('submits nothing if an image cannot be read', async () => {
-    const lost = { ...image('a'), read: () => Promise.reject(new Error('it is not stored')) };
+    const lost = { ...buildInputImage('a'), read: () => Promise.reject(new Error('it is not stored')) };
     const call = upstream(FORM, '{folder}/{name}').submit({ ...submission('a'), images: [lost] });
     expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable' });
     expect(server.calls).to.deep.equal([]);

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import type { KindProtocol, Protocol } from '../../shared/gateways/upstreams/described/protocol.ts';
-import type { SubmitImage, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
+import type { UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
 import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import {
   type AdapterFactory,
   BROKE_DOWN,
+  buildInputImage,
   buildRoute,
   buildSubmission,
   captureUpstreamError,
@@ -34,12 +35,6 @@ const PROTOCOL: Protocol = {
 
 const withSubmit = (submit: object) => ({ video: { ...VIDEO, submit: { ...VIDEO.submit, ...submit } } });
 const withPoll = (poll: object) => ({ video: { ...VIDEO, poll: { ...VIDEO.poll, ...poll } } as KindProtocol });
-const image = (name: string, role: SubmitImage['role'] = 'reference'): SubmitImage => ({
-  url: `https://images/${name}`,
-  contentType: 'image/png',
-  role,
-  read: async () => Buffer.from(`content of ${name}`),
-});
 const base64 = (name: string) => Buffer.from(`content of ${name}`).toString('base64');
 const urls = (...names: string[]) => names.map((name) => ({ url: `https://cdn/${name}` }));
 
@@ -96,7 +91,7 @@ describe('an upstream whose protocol is described', () => {
       expect(server.last.headers).to.include({ 'x-version': '2026-11-01', 'idempotency-key': request.generationId });
     });
 
-    const images = [image('a', 'first_frame'), image('b'), image('c')];
+    const images = [buildInputImage('a', 'first_frame'), buildInputImage('b'), buildInputImage('c')];
     const input = {
       prompt: 'p',
       frame: 'https://images/a',
@@ -121,7 +116,7 @@ describe('an upstream whose protocol is described', () => {
 
     it('one image in two roles, each in its form', async () => {
       accepting();
-      const both = [image('a', 'first_frame'), image('a', 'last_frame')];
+      const both = [buildInputImage('a', 'first_frame'), buildInputImage('a', 'last_frame')];
       const content = { prompt: 'p', content: ['https://images/a', 'https://images/a'] };
       await upstream(withSubmit({ images: { role: '$role', url: '$address' } })).submit({
         ...buildSubmission({ input: content }),
@@ -153,7 +148,7 @@ describe('an upstream whose protocol is described', () => {
       await upstream(withSubmit({ path })).submit({ ...buildSubmission(), images });
       await upstream(withSubmit({ path })).submit(buildSubmission());
       expect(server.calls).to.deep.equal(['POST /v1/edit', 'POST /v1/jobs']);
-      const lost = { ...image('a'), read: () => Promise.reject(new Error('it is not stored')) };
+      const lost = { ...buildInputImage('a'), read: () => Promise.reject(new Error('it is not stored')) };
       const request = { ...buildSubmission({ input }), images: [lost] };
       const call = upstream(withSubmit({ images: '$base64' })).submit(request);
       expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable' });
@@ -431,7 +426,7 @@ describe('an upstream whose protocol is described', () => {
       const path = { $by: 'with_images', true: '/image-jobs/{id}', false: '/jobs/{id}' };
       const described = upstream({ video: { ...VIDEO, poll: { ...VIDEO.poll!, path }, cancel: { path } } });
       server.on('POST /v1/jobs', { status: 200, body: { id: 'j1' } });
-      const images = [image('a')];
+      const images = [buildInputImage('a')];
       const withImages = getHandle(await described.submit({ ...buildSubmission(), images }));
       const without = getHandle(await described.submit(buildSubmission()));
       server.clear();

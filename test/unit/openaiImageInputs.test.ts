@@ -8,17 +8,12 @@ import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
 import {
   type AdapterFactory,
+  buildInputImage,
   buildRoute,
   buildSubmission,
   captureUpstreamError,
   loadAdapter,
 } from '../harness/upstreamAdapter.ts';
-
-const toImage = (name: string) => ({
-  url: `https://images.example/${name}`,
-  contentType: 'image/webp',
-  read: async () => Buffer.from(`content of ${name}`),
-});
 
 function describeFile(file: unknown): string[] {
   const { name, type, bytes } = file as FormFile;
@@ -45,18 +40,18 @@ describe('images for an OpenAI-compatible upstream', () => {
     adapter(buildRoute('openai', kind, 'model', { baseUrl: `${upstream.url}/v1` }));
 
   it('are sent with a video as a file in a form', async () => {
-    const image = toImage('first');
+    const image = buildInputImage('first');
     const input = { seconds: '4', size: '1280x720', input_reference: image.url };
     const result = await build('video').submit({ ...buildSubmission({ input }), images: [image] });
     expect(result.state).to.equal('accepted');
     const job = upstream.jobs.at(-1)!;
     expect(isForm(job)).to.equal(true);
     expect(job.input).to.include({ model: 'model', seconds: '4', size: '1280x720' });
-    expect(describeFile(job.input['input_reference'])).to.deep.equal(['image.webp', 'image/webp', 'content of first']);
+    expect(describeFile(job.input['input_reference'])).to.deep.equal(['image.png', 'image/png', 'content of first']);
   });
 
   it('are sent with an image to the address for edits, one part each', async () => {
-    const images = [toImage('one'), toImage('two')];
+    const images = [buildInputImage('one'), buildInputImage('two')];
     const input = { n: 1, size: '1024x1024', image: images.map(({ url }) => url) };
     const result = await build('image').submit({ ...buildSubmission({ input, newFile }), images });
     expect(result.state).to.equal('succeeded');
@@ -66,7 +61,7 @@ describe('images for an OpenAI-compatible upstream', () => {
   });
 
   it('are sent with a mask as a part of its own', async () => {
-    const images = [toImage('one'), toImage('mask')];
+    const images = [buildInputImage('one'), buildInputImage('mask')];
     const [image, mask] = images.map(({ url }) => url);
     const input = { n: 1, size: '1024x1024', image: [image], mask };
     const result = await build('image').submit({ ...buildSubmission({ input, newFile }), images });
@@ -75,7 +70,7 @@ describe('images for an OpenAI-compatible upstream', () => {
   });
 
   it('that cannot be read leave the generation to be submitted again', async () => {
-    const image = { ...toImage('gone'), read: () => Promise.reject(new Error('the bucket is unavailable')) };
+    const image = { ...buildInputImage('gone'), read: () => Promise.reject(new Error('the bucket is unavailable')) };
     const submits = upstream.submits;
     const input = { input_reference: image.url };
     const error = await captureUpstreamError(build('video').submit({ ...buildSubmission({ input }), images: [image] }));

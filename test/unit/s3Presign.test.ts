@@ -1,6 +1,5 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { InvalidOutputError } from '../../shared/gateways/media/download.ts';
@@ -18,15 +17,8 @@ const FILE = { contentType: 'image/png', bytes: 5 };
 
 describe('presigned addresses of a bucket', () => {
   const bucket = new FakeS3Bucket();
-  let folder: string;
-  before(async () => {
-    await bucket.start();
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-presign-'));
-  });
-  after(async () => {
-    await bucket.stop();
-    await rm(folder, { recursive: true });
-  });
+  before(() => bucket.start());
+  after(() => bucket.stop());
   beforeEach(() => bucket.reset());
 
   const presign = (path: string, upload?: typeof FILE, expiresInSeconds = 60) =>
@@ -94,25 +86,14 @@ describe('presigned addresses of a bucket', () => {
     expect(await bucket.keys()).to.deep.equal([]);
   });
 
-  it('getFile copies an object, returns false for a missing one, and rejects a large one', async () => {
+  it('openFile opens an object, returns null for a missing one, and rejects a large one', async () => {
     await bucket.putObjects(['a/one']);
-    const local = join(folder, 'one');
-    expect(await s3Store(bucket.options).getFile('a/one', local, 1_000)).to.equal(true);
-    expect(await readFile(local, 'utf8')).to.equal('placed');
-    expect(await s3Store(bucket.options).getFile('a/two', local, 1_000)).to.equal(false);
-    const error = await captureError(s3Store(bucket.options).getFile('a/one', local, 3));
+    const store = s3Store(bucket.options);
+    expect(await text((await store.openFile('a/one', 1_000)) as Readable)).to.equal('placed');
+    expect(await store.openFile('a/two', 1_000)).to.equal(null);
+    const error = await captureError(store.openFile('a/one', 3));
     expect(error).to.be.instanceOf(InvalidOutputError);
     bucket.mode = 'deny';
-    expect((await captureError(s3Store(bucket.options).getFile('a/one', local, 1_000))).message).to.include(
-      'access denied',
-    );
-  });
-
-  it('readFile returns the bytes of an object, null for a missing one, and rejects a large one', async () => {
-    await bucket.putObjects(['a/one']);
-    expect((await s3Store(bucket.options).readFile('a/one', 1_000))?.toString()).to.equal('placed');
-    expect(await s3Store(bucket.options).readFile('a/two', 1_000)).to.equal(null);
-    const error = await captureError(s3Store(bucket.options).readFile('a/one', 3));
-    expect(error).to.be.instanceOf(InvalidOutputError);
+    expect((await captureError(store.openFile('a/one', 1_000))).message).to.include('access denied');
   });
 });

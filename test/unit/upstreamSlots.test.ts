@@ -1,8 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { ByteQueue, UpstreamSlots } from '../../shared/domain/generations/execution/upstreamSlots.ts';
-import { resetDraining, startDraining } from '../../shared/lib/drain.ts';
-import { captureError } from '../harness/expectRejection.ts';
+import { UpstreamSlots } from '../../shared/domain/generations/execution/upstreamSlots.ts';
 
 const BYTES_MAX = 100;
 
@@ -97,71 +95,5 @@ describe('the slots of an upstream', () => {
     expect(resizes.get('b')?.(5)).to.equal(true);
     await end('b');
     expect(resizes.get('a')?.(BYTES_MAX + 1)).to.equal(true);
-  });
-});
-
-describe('the memory that submits share', () => {
-  let memory: ByteQueue;
-  /** Submits in the order in which they received memory. */
-  let started: string[];
-  let releases: Map<string, () => void>;
-  beforeEach(() => {
-    memory = new ByteQueue(BYTES_MAX);
-    started = [];
-    releases = new Map();
-  });
-  afterEach(() => resetDraining());
-
-  async function acquire(name: string, bytes: number, timeoutMs = 60_000): Promise<void> {
-    releases.set(name, await memory.acquire(bytes, timeoutMs));
-    started.push(name);
-  }
-
-  async function release(name: string): Promise<void> {
-    releases.get(name)?.();
-    await pause(0);
-  }
-
-  it('goes to them in the order of their arrival, also to a large one in a steady flow of small ones', async () => {
-    const all = ['small 1', 'small 2', 'large', 'small 3', 'small 4'].map((name) =>
-      acquire(name, name === 'large' ? 90 : 20),
-    );
-    await pause(0);
-    expect(started).to.deep.equal(['small 1', 'small 2']);
-    await release('small 2');
-    expect(started).to.deep.equal(['small 1', 'small 2']);
-    await release('small 1');
-    expect(started).to.deep.equal(['small 1', 'small 2', 'large']);
-    await release('large');
-    await Promise.all(all);
-    expect(started.slice(3)).to.deep.equal(['small 3', 'small 4']);
-  });
-
-  it('goes to one that is alone, however large it is', async () => {
-    await acquire('larger than all', BYTES_MAX + 1);
-    const next = acquire('next', 1);
-    await pause(0);
-    expect(started).to.deep.equal(['larger than all']);
-    await release('larger than all');
-    await next;
-  });
-
-  it('goes to the next one after one that has waited for too long', async () => {
-    await acquire('first', 50);
-    const late = captureError(acquire('late', 60, 10));
-    const next = acquire('next', 50);
-    expect((await late).message).to.equal('timed out waiting for memory');
-    await next;
-    expect(started).to.deep.equal(['first', 'next']);
-  });
-
-  it('goes to none that waits, or asks, when the process stops', async () => {
-    await acquire('first', 50);
-    const waiting = [captureError(acquire('large', 60)), captureError(acquire('small', 10))];
-    startDraining();
-    const asking = captureError(acquire('new', 10));
-    for (const error of await Promise.all([...waiting, asking])) expect(error.message).to.equal('the process stops');
-    await release('first');
-    expect(started).to.deep.equal(['first']);
   });
 });

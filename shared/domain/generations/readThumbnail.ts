@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { getMediaStore } from '../../gateways/media/configuredStore.ts';
 import type { Generation } from '../../tables/Generation.ts';
 
@@ -9,5 +10,6 @@ const THUMBNAIL_MAX_BYTES = 256 * 1024;
  * @throws Error if the store is unavailable.
  */
 export async function readThumbnail({ thumbnail_path: path }: Generation): Promise<Buffer | null> {
-  return path === null ? null : getMediaStore().readFile(path, THUMBNAIL_MAX_BYTES);
+  const content = path === null ? null : await getMediaStore().openFile(path, THUMBNAIL_MAX_BYTES);
+  return content === null ? null : buffer(content);
 }

@@ -1,14 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { getImagePath, readStoredFile, withTempFile } from '../../gateways/media/inputImages.ts';
+import type { Readable } from 'node:stream';
+import { getMediaStore } from '../../gateways/media/configuredStore.ts';
+import { getImagePath } from '../../gateways/media/inputImages.ts';
 import { FAILURE_MESSAGES, type RoleImage, type SubmitImage, UpstreamError } from '../../gateways/upstreams/index.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import type { GenerationKey } from '../../queues/catalog.ts';
 import type { GenerationParams, ModelInput } from '../../spec/catalog.ts';
+import { IMAGE_MAX_BYTES } from '../../spec/limits.ts';
 import type { Upload } from '../../tables/Upload.ts';
 import { buildImageUrl } from './uploadAddresses.ts';
 
 /** An image of a generation, with an address for its upstream. */
-export type GenerationImage = RoleImage & SubmitImage & Pick<Upload, 'bytes'>;
+export type GenerationImage = RoleImage & SubmitImage;
 
 type ImageRow = Pick<Upload, 'uuid' | 'media_token' | 'content_type' | 'bytes'> & Pick<RoleImage, 'role'>;
 
@@ -41,13 +43,11 @@ export async function findGenerationImages(
 }
 
 async function toGenerationImage(row: ImageRow, deadlineAt: Date): Promise<GenerationImage> {
-  const { role, bytes, content_type: contentType } = row;
-  return { role, bytes, contentType, url: await buildImageUrl(row, deadlineAt), read: () => readImage(row) };
-}
-
-function readImage({ media_token: token, content_type: contentType }: ImageRow): Promise<Buffer> {
-  return withTempFile(async (localFile) => {
-    if (!(await readStoredFile(getImagePath(token, contentType), localFile))) throw new Error('it is not stored');
-    return readFile(localFile);
-  });
+  const { role, bytes, media_token: token, content_type: contentType } = row;
+  const read = async (): Promise<Readable> => {
+    const content = await getMediaStore().openFile(getImagePath(token, contentType), IMAGE_MAX_BYTES);
+    if (content === null) throw new Error('it is not stored');
+    return content;
+  };
+  return { role, bytes, contentType, url: await buildImageUrl(row, deadlineAt), read };
 }

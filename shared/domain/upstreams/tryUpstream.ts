@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FormData } from 'undici';
 import { v7 as uuidv7 } from 'uuid';
 import { downloadContent, InvalidOutputError } from '../../gateways/media/download.ts';
 import { readHead, sniffFormat } from '../../gateways/media/formats.ts';
@@ -13,7 +12,9 @@ import {
   getDownloadSource,
   getUpstream,
   getUpstreamRoutes,
+  isForm,
   omitImageParams,
+  type RequestBody,
   type RequestTrace,
   type RoleImage,
   type SubmitImage,
@@ -132,7 +133,7 @@ function buildInputs(images: readonly TrialImage[]): Record<string, ModelInput> 
 
 function toSubmitImage({ role, contentType, content }: TrialImage): SubmitImage & RoleImage {
   const url = `data:${contentType};base64,${Buffer.from(content).toString('base64')}`;
-  return { role, contentType, url, read: () => Promise.resolve(content) };
+  return { role, contentType, url, bytes: content.length, read: async () => [content] };
 }
 
 /** Finds a model of the catalog that an upstream makes. */
@@ -217,12 +218,12 @@ function createTrace(
 ): RequestTrace & { isStopped: () => boolean } {
   let stopped = false;
   const shortenValue = (_name: string, value: unknown) => (typeof value === 'string' ? shorten(value) : value);
-  const describeBody = (body: Record<string, unknown> | FormData) =>
-    body instanceof FormData
-      ? [...body].map(([name, value]) =>
+  const describeBody = (body: RequestBody) =>
+    isForm(body)
+      ? body.map(([name, value]) =>
           typeof value === 'string'
             ? `${name}: ${shorten(value)}`
-            : `${name}: file of ${value.size} bytes, ${value.type}`,
+            : `${name}: file of ${value.bytes} bytes, ${value.contentType}`,
         )
       : JSON.stringify(body, shortenValue, 2).split('\n');
   return {

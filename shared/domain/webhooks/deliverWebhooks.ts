@@ -54,13 +54,14 @@ async function claimDue(): Promise<void> {
 
 /**
  * Returns the number of endpoints that this process has room for. Each may take as many attempts as an endpoint gets; what is
- * leased in advance starts when others have ended, and takes no more.
+ * leased in advance starts when others have ended, and takes no more. Once half of all attempts are in flight, an endpoint
+ * gets one at a time, so that slow receivers of few accounts leave room for others.
  */
 function getLimits(): ClaimLimits {
-  if (isDraining()) return { healthy: 0, failing: 0 };
   const { all, failing } = countAttempts();
-  const room = Math.max(0, Math.floor((ATTEMPTS_MAX - all) / WEBHOOK_CONCURRENCY));
-  return { healthy: room, failing: Math.max(0, Math.min(room, FAILING_ATTEMPTS_MAX - failing)) };
+  const [max, concurrency] = all < ATTEMPTS_MAX / 2 ? [ATTEMPTS_MAX / 2, WEBHOOK_CONCURRENCY] : [ATTEMPTS_MAX, 1];
+  const room = isDraining() ? 0 : Math.max(0, Math.ceil((max - all) / concurrency));
+  return { healthy: room, failing: Math.max(0, Math.min(room, FAILING_ATTEMPTS_MAX - failing)), concurrency };
 }
 
 const endAttempt: AttemptEnd = (delivery, sent) => {

@@ -9,7 +9,7 @@ import { disableEndpoint } from './endpointState.ts';
 import { GONE } from './outcomes.ts';
 import { type DeliveryOutcome, type LeasedDelivery, recordAndClaim } from './recordAndClaim.ts';
 
-const CLAIM_NOTHING = { healthy: 0, failing: 0 };
+const CLAIM_NOTHING = { healthy: 0, failing: 0, concurrency: 1 };
 
 /**
  * Returns why a failed attempt disables its endpoint, if it does. The default endpoint stays: its receivers are those of

@@ -73,7 +73,8 @@ BEGIN
            failing_since = CASE WHEN result.has_succeeded IS NULL THEN e.failing_since
                                 WHEN NOT result.has_succeeded AND e.url IS NOT NULL
                                 THEN coalesce(e.failing_since, p_now) END,
-           concurrency = CASE WHEN result.has_succeeded THEN least(p_concurrency, e.concurrency * 2) ELSE e.concurrency END
+           concurrency = CASE WHEN result.has_succeeded THEN greatest(e.concurrency, least(p_concurrency, e.concurrency * 2))
+                              ELSE e.concurrency END
       FROM result
      WHERE e.id = ANY (p_endpoints) AND e.id = result.endpoint_id
   )
@@ -107,8 +108,9 @@ BEGIN
            LATERAL (SELECT CASE WHEN e.disabled_at IS NOT NULL THEN 0
                                 WHEN e.failing_since IS NOT NULL THEN 1
                                 -- The default endpoint has many receivers. A slow one leaves room for the others.
-                                ELSE greatest(CASE WHEN e.url IS NULL THEN p_concurrency / 2 ELSE 1 END,
-                                              CASE WHEN flight.is_slow THEN 1 ELSE e.concurrency END) END AS allowed) attempts
+                                ELSE least(p_concurrency,
+                                           greatest(CASE WHEN e.url IS NULL THEN p_concurrency / 2 ELSE 1 END,
+                                                    CASE WHEN flight.is_slow THEN 1 ELSE e.concurrency END)) END AS allowed) attempts
      WHERE e.id = ANY (v_due)
   ), claimed AS (
     UPDATE webhook_deliveries d SET leased_until = p_leased_until, leased_by = p_leased_by

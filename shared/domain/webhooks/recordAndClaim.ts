@@ -4,7 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { readSqlFunction } from '../../lib/database/sqlFunctions.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { WEBHOOK_ATTEMPTS_STORED, WEBHOOK_CONCURRENCY } from '../../spec/webhookDelivery.ts';
+import { WEBHOOK_ATTEMPTS_STORED } from '../../spec/webhookDelivery.ts';
 import type { DeliveryAttempt, WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import type { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { StoredKeys } from './signingKeys.ts';
@@ -41,10 +41,12 @@ export interface ReleasedDelivery extends Lease {
   attempt: null;
 }
 
-/** Numbers of endpoints that may get attempts: healthy ones, and those whose last attempt failed. */
 export interface ClaimLimits {
+  /** Numbers of endpoints that may get attempts: healthy ones, and those whose last attempt failed. */
   healthy: number;
   failing: number;
+  /** Attempts in flight to one endpoint, at most. */
+  concurrency: number;
 }
 
 /** Longer than an attempt and the wait for its start. */
@@ -61,7 +63,7 @@ export const RECORD_AND_CLAIM = readSqlFunction(new URL('./recordAndClaim.sql', 
 const CALL_RECORD_AND_CLAIM = prepared(
   'record_and_claim_deliveries',
   `SELECT * FROM ${RECORD_AND_CLAIM.installedName}(
-     :outcomes, :ids, :endpoints, :healthy, :failing, ${WEBHOOK_CONCURRENCY}, ${LEASES_AHEAD},
+     :outcomes, :ids, :endpoints, :healthy, :failing, :concurrency, ${LEASES_AHEAD},
      ${WEBHOOK_ATTEMPTS_STORED}, ${QUICK_MS}, :now, :process, :leasedUntil, :slowUntil)`,
 );
 
@@ -86,7 +88,7 @@ export interface Claim {
 /** Records outcomes of attempts, once each, and leases deliveries that are due. */
 export async function recordAndClaim(
   outcomes: readonly (DeliveryOutcome | ReleasedDelivery)[],
-  { healthy, failing }: ClaimLimits,
+  { healthy, failing, concurrency }: ClaimLimits,
   transaction?: Transaction,
 ): Promise<Claim> {
   const at = now();
@@ -99,6 +101,7 @@ export async function recordAndClaim(
       endpoints: [...new Set(outcomes.map(({ endpoint_id: id }) => id))],
       healthy,
       failing,
+      concurrency,
       now: at,
       process: getProcess(),
       leasedUntil,

@@ -1,5 +1,6 @@
-import { access, constants, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { flushToDisk } from './flushToDisk.ts';
 import { tooLargeError } from './download.ts';
 import { type MediaStore, StoreConfigError } from './mediaStore.ts';
@@ -21,11 +22,7 @@ export function diskStore(root: string): MediaStore {
       // Not every platform and file system supports fsync of a folder.
       await flushToDisk(target, 'folder').catch(() => {});
     },
-    getFile: async (path, localFile, maxBytes) => {
-      const copied = await findFile(join(root, path), maxBytes, (file) => copyFile(file, localFile));
-      return copied !== null;
-    },
-    readFile: (path, maxBytes) => findFile(join(root, path), maxBytes, (file) => readFile(file)),
+    openFile: (path, maxBytes) => openFile(join(root, path), maxBytes),
     presign: null,
     deleteFolder: async (folder) => {
       await rm(join(root, folder), { recursive: true, force: true });
@@ -42,19 +39,16 @@ export function diskStore(root: string): MediaStore {
   };
 }
 
-/** Runs a function with a file of limited size. Returns null if it does not exist. */
-async function findFile<Result>(
-  file: string,
-  maxBytes: number,
-  use: (file: string) => Promise<Result>,
-): Promise<Result | null> {
-  try {
-    if ((await stat(file)).size > maxBytes) throw tooLargeError(maxBytes, 'image');
-    return await use(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+/** Opens a file of limited size. Returns null if it does not exist. */
+async function openFile(path: string, maxBytes: number): Promise<Readable | null> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
     throw error;
-  }
+  });
+  if (file === null) return null;
+  if ((await file.stat()).size <= maxBytes) return file.createReadStream();
+  await file.close();
+  throw tooLargeError(maxBytes, 'image');
 }
 
 /** Writes a file and flushes its content. It gets its name by a rename, so that a file with that name is complete. */

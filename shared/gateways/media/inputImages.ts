@@ -116,7 +116,9 @@ export async function fetchImage(url: string, localFile: string): Promise<void> 
  */
 export async function readStoredFile(path: string, localFile: string): Promise<boolean> {
   try {
-    return await getMediaStore().getFile(path, localFile, IMAGE_MAX_BYTES);
+    const content = await getMediaStore().openFile(path, IMAGE_MAX_BYTES);
+    if (content !== null) await writeFile(localFile, content);
+    return content !== null;
   } catch (error) {
     if (error instanceof InvalidOutputError) throw new InvalidImageError(error.message, { cause: error });
     throw error;

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** Time for which browsers and CDNs may cache an output, and may still serve a deleted one. */
 export const MEDIA_CACHE_SECONDS = 86_400;
 
@@ -29,17 +31,11 @@ export interface MediaStore {
    */
   putFiles(folder: string, files: FinishedFile[]): Promise<void>;
   /**
-   * Copies a stored file to a new local file.
-   * @returns false if it does not exist.
-   * @throws InvalidOutputError if it has more than `maxBytes`.
-   */
-  getFile(path: string, localFile: string, maxBytes: number): Promise<boolean>;
-  /**
-   * Reads a small stored file.
+   * Opens a stored file, which the caller reads or destroys.
    * @returns null if it does not exist.
    * @throws InvalidOutputError if it has more than `maxBytes`.
    */
-  readFile(path: string, maxBytes: number): Promise<Buffer | null>;
+  openFile(path: string, maxBytes: number): Promise<Readable | null>;
   /** Signs an address of the store for one request. Null if the store has no addresses of its own. */
   presign: ((request: PresignedRequest) => Promise<string>) | null;
   /** Deletes a folder with its contents. A missing folder is not an error. */

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { addAbortSignal, Readable } from 'node:stream';
-import { buffer as readBuffer } from 'node:stream/consumers';
 import pRetry from 'p-retry';
 import { tooLargeError } from './download.ts';
 import {
@@ -24,16 +23,10 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
     putFiles: async (folder, files) => {
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
-    getFile: async (path, localFile, maxBytes) => {
+    openFile: async (path, maxBytes) => {
       const signal = AbortSignal.timeout(limits.uploadMs);
       const body = await openObject(await connect(), path, maxBytes, signal);
-      if (body !== null) await writeFile(localFile, body, { signal });
-      return body !== null;
-    },
-    readFile: async (path, maxBytes) => {
-      const signal = AbortSignal.timeout(limits.requestMs);
-      const body = await openObject(await connect(), path, maxBytes, signal);
-      return body === null ? null : readBuffer(addAbortSignal(signal, body));
+      return body === null ? null : addAbortSignal(signal, body);
     },
     presign: async (request) => presign(await connect(), request),
     deleteFolder: async (folder) => deletePrefix(await connect(), folder),

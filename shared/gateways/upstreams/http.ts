@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { Agent, type Dispatcher, FormData } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { type HttpResponse, readText, sendRequest } from '../httpClient.ts';
+import { encodeBody, type InlineImages, type RequestBody } from './requestBody.ts';
 import { getRequestTrace } from './requestTrace.ts';
 import { UpstreamError } from './upstream.ts';
 
@@ -16,8 +16,9 @@ export interface JsonResponse {
 
 export interface UpstreamRequestOptions {
   headers: Record<string, string>;
-  /** A plain object is sent as JSON. */
-  body?: Record<string, unknown> | FormData;
+  body?: RequestBody;
+  /** Images that are part of the body. */
+  inlineImages?: InlineImages;
   /** Limit for request and response. Default: UPSTREAM_TIMEOUT_MS. */
   timeoutMs?: number;
 }
@@ -80,27 +81,6 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   return body;
 }
 
-/** Length from which on a text is encoded apart from the rest of its JSON. */
-const LARGE_TEXT_CHARACTERS = 64 * 1024;
-
-/**
- * Encodes JSON. One string with all images would take two bytes of the heap for each character if the prompt has one beyond
- * Latin-1.
- */
-function encodeJson(body: Record<string, unknown>): Buffer {
-  const placeholder = randomUUID();
-  const texts: string[] = [];
-  const json = JSON.stringify(body, (_, value: unknown) => {
-    if (typeof value !== 'string' || value.length < LARGE_TEXT_CHARACTERS) return value;
-    texts.push(value);
-    return placeholder;
-  });
-  const parts = json.split(JSON.stringify(placeholder)).map((part) => Buffer.from(part));
-  return Buffer.concat(
-    parts.flatMap((part, index) => (index === 0 ? part : [Buffer.from(JSON.stringify(texts[index - 1])), part])),
-  );
-}
-
 /** Returns true if a response says that it is an image, a video or another file. */
 export function isFileResponse({ headers }: HttpResponse): boolean {
   return /^(?:image|video|audio)\/|^application\/octet-stream/i.test(String(headers['content-type'] ?? ''));
@@ -108,26 +88,27 @@ export function isFileResponse({ headers }: HttpResponse): boolean {
 
 /**
  * Sends a request whose response the caller reads as a stream.
- * @throws UpstreamError as {@link requestJson}, also if `read` throws another error.
+ * @throws UpstreamError as {@link requestJson}, also if `read` throws another error; `unavailable` if an image of the body
+ *   cannot be read.
  */
 export async function requestStream<Read>(
   method: Dispatcher.HttpMethod,
   url: string,
-  { headers, body, timeoutMs }: UpstreamRequestOptions,
+  { headers, body, inlineImages, timeoutMs }: UpstreamRequestOptions,
   read: (response: HttpResponse) => Promise<Read>,
 ): Promise<Read> {
-  const isJson = body !== undefined && !(body instanceof FormData);
   const trace = getRequestTrace();
   let isStarted = false;
   try {
     trace?.onRequest({ method, url, headers, ...(body === undefined ? {} : { body }) });
+    const encoded = body === undefined ? undefined : encodeBody(body, inlineImages);
     const response = await sendRequest(url, {
       method,
       dispatcher: observeStart(getAgent(), () => {
         isStarted = true;
       }),
-      headers: isJson ? { 'content-type': 'application/json', ...headers } : headers,
-      body: isJson ? encodeJson(body) : (body ?? null),
+      headers: { ...encoded?.headers, ...headers },
+      body: encoded?.content ?? null,
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
     });
     trace?.onResponse({ status: response.statusCode, headers: response.headers });

@@ -3,9 +3,9 @@ import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { getContent, type HttpResponse } from '../httpClient.ts';
 import { InvalidOutputError } from '../media/download.ts';
-import { toFormData } from './formData.ts';
 import { type JsonResponse, requestJson, requestStream } from './http.ts';
 import { deleteImageFiles, getFileLimits, readImageResponse, type ResponseImage } from './imageResponse.ts';
+import { toForm } from './requestBody.ts';
 import {
   accountError,
   FAILURE_MESSAGES,
@@ -79,7 +79,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     const body = { model: modelId, ...input };
     const response = await requestJson('POST', `${baseUrl}/videos`, {
       headers: { ...headers, 'idempotency-key': generationId },
-      body: acceptsForm || images.length > 0 ? await toFormData(body, { images, listSuffix: '[]' }) : body,
+      body: acceptsForm || images.length > 0 ? toForm(body, images, '[]') : body,
     });
     if (response.status < 300 && isFailedStatus(response.body)) return failedResult(response.body);
     const id = getField(response.body, 'id');
@@ -112,7 +112,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     const body = { model: modelId, ...request.input };
     const options = {
       headers: { ...headers, 'idempotency-key': request.generationId },
-      body: images.length > 0 ? await toFormData(body, { images, listSuffix: '[]' }) : body,
+      body: images.length > 0 ? toForm(body, images, '[]') : body,
       timeoutMs: Math.max(1, Math.min(config.UPSTREAM_SYNC_TIMEOUT_MS, request.deadlineAt.getTime() - now().getTime())),
     };
     const path = images.length > 0 ? 'images/edits' : 'images/generations';

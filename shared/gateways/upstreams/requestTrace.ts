@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { FormData } from 'undici';
+import type { RequestBody } from './requestBody.ts';
 
 /** A request to an upstream, as it is sent: with its key. */
 export interface TracedRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
-  body?: Record<string, unknown> | FormData;
+  body?: RequestBody;
 }
 
 export interface TracedResponse {

@@ -22,8 +22,9 @@ export interface SubmitImage {
   url: string;
   contentType: string;
   role?: InputRole;
-  /** Reads its content from our storage. */
-  read(): Promise<Uint8Array>;
+  bytes: number;
+  /** Opens its content in our storage. */
+  read(): Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
 }
 
 /** Identifies a generation at the upstream that accepted it. Stored as JSON, read by the same adapter only. */

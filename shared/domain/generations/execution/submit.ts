@@ -18,7 +18,7 @@ import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
 import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
-import { findGenerationImages, type GenerationImage } from '../../uploads/generationImages.ts';
+import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { buildCallbackUrl } from './callbacks.ts';
 import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { buildAcceptance, openCircuit, recordAcceptance, recordAccountError } from './circuit.ts';
@@ -32,7 +32,7 @@ import { recordProbe } from './modelHealth.ts';
 import { getFirstPollDelayMs } from './pollPace.ts';
 import { retryDuringOutage, retryUntilStored } from './retry.ts';
 import { batchStep, type ClaimedGeneration, CLOCK_SKEW_MS, getRun, SWEEP_GRACE_MS } from './step.ts';
-import { getImageMemory, getUpstreamSlots } from './upstreamSlots.ts';
+import { getUpstreamSlots } from './upstreamSlots.ts';
 
 /** Submits a generation that this process has claimed. */
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {
@@ -88,61 +88,16 @@ async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGenerat
     buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
   );
   const callbackUrl = buildCallbackUrl(generation, route);
-  const result = await withImageMemory(generation, images, (limited) =>
-    getUpstream(route).submit({
-      generationId: getRunId(generation),
-      input,
-      images: limited,
-      deadlineAt: generation.deadline_at,
-      ...(callbackUrl === undefined ? {} : { callbackUrl }),
-      newFile: newTempFile,
-    }),
-  );
+  const result = await getUpstream(route).submit({
+    generationId: getRunId(generation),
+    input,
+    images,
+    deadlineAt: generation.deadline_at,
+    ...(callbackUrl === undefined ? {} : { callbackUrl }),
+    newFile: newTempFile,
+  });
   if (result.state === 'accepted') await handleAccepted(generation, route, result.handle);
   else await handleResult(generation, route, result);
-}
-
-/**
- * Runs a submit whose upstream may read the images. Its first read waits for memory for all of them, which is held until
- * the response. Nothing is read or submitted if the wait fails, or if the generation has ended or was canceled meanwhile.
- */
-async function withImageMemory<Result>(
-  generation: ClaimedGeneration,
-  images: readonly GenerationImage[],
-  submit: (images: GenerationImage[]) => Promise<Result>,
-): Promise<Result> {
-  const bytes = images.reduce((sum, image) => sum + image.bytes, 0);
-  let memory: Promise<() => void> | undefined;
-  let turn: Promise<void> | undefined;
-  const waitForTurn = async (): Promise<void> => {
-    memory = getImageMemory().acquire(bytes, generation.deadline_at.getTime() - now().getTime());
-    await memory;
-    if (!(await isStillClaimed(generation))) throw new Error('the generation is no longer to be submitted');
-  };
-  const read = async (image: GenerationImage): Promise<Uint8Array> => {
-    await (turn ??= waitForTurn());
-    return image.read();
-  };
-  try {
-    return await submit(images.map((image) => ({ ...image, read: () => read(image) })));
-  } finally {
-    await memory?.then(
-      (release) => release(),
-      () => {},
-    );
-  }
-}
-
-const FIND_CLAIM = prepared(
-  'find_submit_claim',
-  `SELECT uuid FROM generations
-    WHERE uuid = :uuid AND account_id = :account_id AND status = 'queued' AND upstream_handle IS NULL
-      AND submit_started_at = :since AND (cancel_requested_at IS NULL OR unconfirmed_submits > 0)`,
-);
-
-/** Returns false if the generation has ended, another worker has claimed it, or it is to be canceled without a submit. */
-async function isStillClaimed({ uuid, account_id, submit_started_at: since }: ClaimedGeneration): Promise<boolean> {
-  return (await runStatement(FIND_CLAIM, { uuid, account_id, since })).length > 0;
 }
 
 /**

@@ -1,9 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { config } from '../../../lib/config.ts';
-import { isDraining, onDraining, trackInFlight } from '../../../lib/drain.ts';
+import { isDraining, trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
-import { INPUT_IMAGES_MAX_BYTES } from '../../../spec/limits.ts';
 
 /** A step of a generation that waits for a slot of its upstream. */
 export interface SlotTask {
@@ -16,103 +15,11 @@ export interface SlotTask {
   run: (resize: (bytes: number) => boolean) => Promise<void>;
 }
 
-/** Bytes of a {@link ByteBudget}, held by one piece of work. */
+/** Bytes of the space of {@link UpstreamSlots}, held by one piece of work. */
 interface HeldBytes {
   /** Changes the bytes. Returns false, and changes nothing, if there is no space for more. */
   resize: (bytes: number) => boolean;
   release: () => void;
-}
-
-/** Bytes of this process that its work shares. Work that is alone may hold any number. */
-class ByteBudget {
-  readonly #bytesMax: number;
-  #bytes = 0;
-  #holders = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  hasRoom(bytes: number): boolean {
-    return this.#holders === 0 || this.#bytes + bytes <= this.#bytesMax;
-  }
-
-  hold(initial = 0): HeldBytes {
-    let held = initial;
-    this.#holders += 1;
-    this.#bytes += held;
-    return {
-      resize: (bytes) => {
-        if (this.#holders > 1 && bytes > held && this.#bytes + bytes - held > this.#bytesMax) return false;
-        this.#bytes += bytes - held;
-        held = bytes;
-        return true;
-      },
-      release: () => {
-        this.#holders -= 1;
-        this.#bytes -= held;
-      },
-    };
-  }
-}
-
-const STOPPING = 'the process stops';
-
-/** Work that waits for bytes of a {@link ByteQueue}. */
-interface WaitingWork {
-  bytes: number;
-  start: (release: () => void) => void;
-  giveUp: (reason: string) => void;
-}
-
-/**
- * Bytes of this process that work takes in the order in which it asks: a steady flow of small work does not precede large
- * work. Work that is alone may hold any number.
- */
-export class ByteQueue {
-  readonly #space: ByteBudget;
-  readonly #waiting = new Set<WaitingWork>();
-
-  constructor(bytesMax: number) {
-    this.#space = new ByteBudget(bytesMax);
-    onDraining(() => this.#waiting.forEach(({ giveUp }) => giveUp(STOPPING)));
-  }
-
-  /**
-   * Waits for the bytes, and returns a function that releases them.
-   * @throws Error if they are not free in time, or before the process stops.
-   */
-  acquire(bytes: number, timeoutMs: number): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      const giveUp = (reason: string): void => {
-        this.#waiting.delete(work);
-        clearTimeout(timer);
-        reject(new Error(reason));
-        this.#startNext();
-      };
-      const timer = setTimeout(giveUp, timeoutMs, 'timed out waiting for memory');
-      const start = (release: () => void): void => {
-        clearTimeout(timer);
-        resolve(release);
-      };
-      const work: WaitingWork = { bytes, start, giveUp };
-      this.#waiting.add(work);
-      if (isDraining()) giveUp(STOPPING);
-      else this.#startNext();
-    });
-  }
-
-  #startNext(): void {
-    for (const work of this.#waiting) {
-      if (isDraining() || !this.#space.hasRoom(work.bytes)) return;
-      this.#waiting.delete(work);
-      const { release } = this.#space.hold(work.bytes);
-      work.start(() => {
-        release();
-        this.#startNext();
-      });
-    }
-  }
 }
 
 /**
@@ -122,15 +29,18 @@ export class ByteQueue {
  */
 export class UpstreamSlots {
   readonly #slots: number;
-  readonly #space: ByteBudget;
+  readonly #bytesMax: number;
   /** Tasks by generation, so that a repeated job adds none. */
   readonly #awaited = new Map<string, SlotTask>();
   readonly #others = new Map<string, SlotTask>();
   #running = 0;
+  #bytes = 0;
+  /** Number of pieces of work that hold bytes. One that is alone may hold any number. */
+  #holders = 0;
 
   constructor(slots: number, bytesMax: number) {
     this.#slots = slots;
-    this.#space = new ByteBudget(bytesMax);
+    this.#bytesMax = bytesMax;
   }
 
   /** Runs the task when a slot and the bytes are free: those with a reader first, then in the order of their arrival. */
@@ -149,16 +59,28 @@ export class UpstreamSlots {
   /** Returns whether a task of this size would run at once. */
   hasRoom(bytes: number): boolean {
     const isWaiting = this.#awaited.size + this.#others.size > 0;
-    return !isWaiting && this.#running < this.#slots && this.#space.hasRoom(bytes) && !isDraining();
+    return !isWaiting && this.#running < this.#slots && this.#hasSpace(bytes) && !isDraining();
+  }
+
+  #hasSpace(bytes: number): boolean {
+    return this.#holders === 0 || this.#bytes + bytes <= this.#bytesMax;
   }
 
   /** Holds bytes of the space for work without a slot here. */
-  hold(bytes = 0): HeldBytes {
-    const { resize, release } = this.#space.hold(bytes);
+  hold(initial = 0): HeldBytes {
+    let held = initial;
+    this.#holders += 1;
+    this.#bytes += held;
     return {
-      resize,
+      resize: (bytes) => {
+        if (this.#holders > 1 && bytes > held && this.#bytes + bytes - held > this.#bytesMax) return false;
+        this.#bytes += bytes - held;
+        held = bytes;
+        return true;
+      },
       release: () => {
-        release();
+        this.#holders -= 1;
+        this.#bytes -= held;
         this.#startNext();
       },
     };
@@ -169,7 +91,7 @@ export class UpstreamSlots {
       const queue = this.#awaited.size > 0 ? this.#awaited : this.#others;
       const [next] = queue.values();
       // A task that needs more than there is holds back those behind it, which would otherwise always precede it.
-      if (next === undefined || !this.#space.hasRoom(next.bytes ?? 0)) return;
+      if (next === undefined || !this.#hasSpace(next.bytes ?? 0)) return;
       queue.delete(next.generationId);
       this.#start(next);
     }
@@ -205,9 +127,3 @@ export function getUpstreamSlots(step: 'submit' | 'poll' | 'cancel' | 'collect',
   }
   return slots;
 }
-
-/**
- * Input images in the memory of this process: a submit whose upstream takes contents has them as base64 and as JSON until the
- * response. Upstreams share it, because the heap of the process bounds it.
- */
-export const getImageMemory = perService(() => new ByteQueue(INPUT_IMAGES_MAX_BYTES));

@@ -1,6 +1,7 @@
 import { canParseUrl } from '../../../lib/canParseUrl.ts';
 import { fillTemplate, type TemplateVariables } from '../../../lib/template.ts';
 import { type JsonResponse, requestJson, type UpstreamRequestOptions } from '../http.ts';
+import type { RequestBody } from '../requestBody.ts';
 import { withRetryableErrors } from '../responses.ts';
 import type { UpstreamSettings } from '../upstreamSettings.ts';
 import type { Protocol, ProtocolRequest } from './protocol.ts';
@@ -8,7 +9,7 @@ import { isOwnAddress, sign } from './credentials.ts';
 import { buildUrl, fillTexts } from './requests.ts';
 import { readText } from './responseValues.ts';
 
-type Body = UpstreamRequestOptions['body'];
+type Content = Pick<UpstreamRequestOptions, 'body' | 'inlineImages'>;
 
 /** A request with its key, as `requestJson` and `requestStream` take it. */
 export interface PreparedRequest {
@@ -21,11 +22,16 @@ export interface PreparedRequest {
 export function createClient(upstream: UpstreamSettings, protocol: Protocol) {
   const { baseUrl } = upstream;
 
-  function prepare(request: ProtocolRequest, url: string, variables: TemplateVariables, body?: Body): PreparedRequest {
-    const { method = body === undefined ? 'GET' : 'POST' } = request;
+  function prepare(
+    request: ProtocolRequest,
+    url: string,
+    variables: TemplateVariables,
+    content: Content,
+  ): PreparedRequest {
+    const { method = content.body === undefined ? 'GET' : 'POST' } = request;
     const headers = { accept: 'application/json', ...fillTexts(request.headers, variables) };
     const signed = sign(upstream, protocol.auth, { url, headers });
-    return { method, url: signed.url, options: { headers: signed.headers, ...(body === undefined ? {} : { body }) } };
+    return { method, url: signed.url, options: { headers: signed.headers, ...content } };
   }
 
   /** Sends a request that must not be repeated. */
@@ -49,9 +55,14 @@ export function createClient(upstream: UpstreamSettings, protocol: Protocol) {
     resolve: (address: string | undefined): string | undefined =>
       address !== undefined && canParseUrl(address, baseUrl) ? new URL(address, baseUrl).href : undefined,
     /** Sends a request that can be repeated, so that its outcome is never unknown. */
-    query(request: ProtocolRequest, url: string, variables: TemplateVariables, content?: Body): Promise<JsonResponse> {
-      const body = request.body === undefined ? undefined : (fillTemplate(request.body, variables) as Body);
-      return withRetryableErrors(() => send(prepare(request, url, variables, content ?? body)));
+    query(
+      request: ProtocolRequest,
+      url: string,
+      variables: TemplateVariables,
+      content?: Content,
+    ): Promise<JsonResponse> {
+      const filled = request.body === undefined ? {} : { body: fillTemplate(request.body, variables) as RequestBody };
+      return withRetryableErrors(() => send(prepare(request, url, variables, content ?? filled)));
     },
   };
 }

@@ -1,9 +1,9 @@
 import { now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { fillTemplate, type TemplateVariables } from '../../../lib/template.ts';
-import { toFormData } from '../formData.ts';
 import { type JsonResponse, requestStream } from '../http.ts';
 import { InvalidOutputError } from '../../media/download.ts';
+import { toForm } from '../requestBody.ts';
 import {
   accountError,
   FAILURE_MESSAGES,
@@ -79,12 +79,12 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
     };
     const { uploads: steps } = submission;
     const uploads = steps === undefined ? undefined : { steps, client, variables, toError: toUploadError };
-    const input = await replaceImages(request.input, images, submission.images, uploads);
+    const { input, inlineImages } = await replaceImages(request.input, images, submission.images, uploads);
     const fields = fillTemplate(submission.body ?? {}, variables) as Record<string, unknown>;
     const body = { ...fields, ...(submission.input === undefined ? input : { [submission.input]: input }) };
-    const content =
-      submission.as === 'form' ? await toFormData(body, submission.images === 'file' ? { images } : {}) : body;
-    const prepared = client.prepare(submission, client.buildUrl(submission, variables), variables, content);
+    const content = submission.as === 'form' ? toForm(body, submission.images === 'file' ? images : []) : body;
+    const url = client.buildUrl(submission, variables);
+    const prepared = client.prepare(submission, url, variables, { body: content, inlineImages });
     if (submission.output !== undefined) return submitSynchronously(prepared, request, submission.output);
     return toAcceptance(await client.send(prepared), images.length > 0);
   }
