@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import type { PaymentFailureCode, ProcessorPayment } from '../../gateways/payments/index.ts';
+import { type PaymentFailureCode, processor, type ProcessorPayment } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
@@ -46,12 +46,19 @@ export async function findTopupSnapshot(
   const snapshot = { ...buildSnapshot(topup, payment, syncVersion), intentId };
   // A credited top-up has its net credits by now, which must not be computed from the order again.
   if (payment.status !== 'succeeded' || topup.status === 'succeeded') return snapshot;
-  if (isPaymentOfOrder(payment, topup) && computePaidTopup(payment, topup).credits > 0) return snapshot;
+  if (isPaymentOfOrder(payment, topup) && computePaidTopup(payment, topup).credits > 0)
+    return { ...snapshot, paidAt: await findPaidAt(payment) };
   logger.error(
     { topup: topup.uuid, intent: intentId, amountCents, taxCents, discountCents, requestedCents: topup.amount_cents },
     'top-up paid with another amount than requested; not credited: credit or refund it by hand',
   );
   return { ...snapshot, status: 'failed', reversedCents: 0, failureCode: 'amount_mismatch' };
+}
+
+/** Returns when a payment that has succeeded was collected. One that is not listed yet was collected just now. */
+async function findPaidAt({ intentId, paidAt, isDelayed }: ProcessorPayment): Promise<Date | null> {
+  if (paidAt === null || !isDelayed) return paidAt;
+  return (await processor.findCollectionTime(intentId, paidAt)) ?? now();
 }
 
 /**
@@ -120,7 +127,7 @@ const NOTHING_PAID = {
 
 function buildSnapshot(
   { uuid, account_id: accountId }: Topup,
-  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'isAutomatic'>,
+  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'isAutomatic' | 'isDelayed'>,
   syncVersion: number,
 ): TopupSnapshot {
   const { status, paidAt, amountCents, taxCents, discountCents, reversedCents, isDisputed, failureCode } = payment;
