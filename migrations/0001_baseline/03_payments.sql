@@ -35,7 +35,7 @@ COMMENT ON COLUMN topups.net_cents IS
 COMMENT ON COLUMN topups.credits IS 'fixed when the payment starts, at the rate of the plan at that time';
 COMMENT ON COLUMN topups.needed_credits IS
   'balance that the create needs for which it is charged; null for a manual one, and below the threshold';
-COMMENT ON COLUMN topups.completed_at IS 'when it was paid, at the processor; of a failed one when that became known';
+COMMENT ON COLUMN topups.completed_at IS 'when the money was collected, at the processor; of a failed one when that became known';
 COMMENT ON COLUMN topups.is_disputed IS 'whether the payment was disputed at the last sync';
 COMMENT ON COLUMN topups.reversed_cents IS
   'money refunded or disputed; fewer credits are taken back when the balance does not cover it';

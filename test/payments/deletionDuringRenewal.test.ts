@@ -143,6 +143,36 @@ describe('the deletion of an account around a renewal', () => {
     expect(listPayments(customerId)).to.have.members([5_000, 7_200]);
   });
 
+  for (const [what, days, refundedOf] of [
+    ['refunds a top-up by bank debit that was collected after the request', 2, 5_000],
+    ['refunds no top-up by bank debit that was collected before the request, however late its event arrives', 0, 0],
+  ] as const) {
+    it(what, async () => {
+      const customer = await billing.createCustomer('lite');
+      const customerId = billing.customerId(customer);
+      const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      billing.stripe.completeCheckout(body.checkout_url, { async: true });
+      await billing.drained();
+      const collect = () => billing.stripe.settlePayment(body.checkout_url, 'succeeded');
+      const moveBy = (ms: number) => moveTo(new Date(billing.service.now.getTime() + ms));
+      await moveBy(DAY_MS);
+      billing.stripe.delivery.hold(customerId);
+      if (days === 0) collect();
+      // Sooner than the page is synced without its event.
+      await moveBy(10_000);
+      await requestDeletion(customer);
+      await moveBy(days * DAY_MS + 10_000);
+      if (days > 0) collect();
+      billing.stripe.delivery.release(customerId);
+      await billing.drained();
+      await billing.advanceTo(new Date(billing.service.now.getTime() + 8 * DAY_MS));
+      await sweep();
+      await billing.advanceTo(new Date(billing.service.now.getTime() + 60 * MINUTE_MS));
+      expect(listPayments(customerId)).to.have.members([5_000 - refundedOf, 7_200]);
+      await billing.service.checkIntegrity();
+    });
+  }
+
   it('is refused to staff while the next invoice is a draft, although the subscription is set to end', async () => {
     const { customer, customerId } = await createRenewing();
     billing.stripe.cancelAtPeriodEnd(customerId);

@@ -39,6 +39,7 @@ describe('faults of Stripe', () => {
           fixture.stripe.readSubscription(subscriptionId),
           fixture.stripe.cancelSubscription(subscriptionId),
           fixture.stripe.readPayment('pi_1'),
+          fixture.stripe.findCollectionTime('pi_1', new Date()),
           fixture.stripe.readCheckoutSession('cs_1'),
           fixture.stripe.readCharge(chargeId),
           fixture.stripe.findDisputedCharge('du_1'),

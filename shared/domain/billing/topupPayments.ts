@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import type { PaymentFailureCode, ProcessorPayment } from '../../gateways/payments/index.ts';
+import { type PaymentFailureCode, processor, type ProcessorPayment } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
@@ -16,7 +16,7 @@ import { PENDING_TOPUP_KINDS } from './processorTasks.ts';
 import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
-type PaymentState = Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'isAutomatic'> & {
+type PaymentState = Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'isAutomatic' | 'isDelayed'> & {
   intentId: string | null;
 };
 
@@ -32,13 +32,20 @@ export async function findTopupSnapshot(
   const snapshot = buildSnapshot(topup, payment, syncVersion);
   // A credited top-up has its net credits by now, which must not be computed from the order again.
   if (payment.status !== 'succeeded' || topup.status === 'succeeded') return snapshot;
-  if (isPaymentOfOrder(payment, topup) && computePaidTopup(payment, topup).credits > 0) return snapshot;
+  if (isPaymentOfOrder(payment, topup) && computePaidTopup(payment, topup).credits > 0)
+    return buildSnapshot(topup, { ...payment, paidAt: await findPaidAt(payment) }, syncVersion);
   logger.error(
     { topup: topup.uuid, intent: intentId, amountCents, taxCents, discountCents, requestedCents: topup.amount_cents },
     'top-up paid with another amount than requested; not credited: credit or refund it by hand',
   );
   const mismatch = { ...payment, status: 'failed', reversedCents: 0, failureCode: 'amount_mismatch' } as const;
   return buildSnapshot(topup, mismatch, syncVersion);
+}
+
+/** Returns when a payment that has succeeded was collected. One that is not listed yet was collected just now. */
+async function findPaidAt({ intentId, paidAt, isDelayed }: ProcessorPayment): Promise<Date | null> {
+  if (paidAt === null || !isDelayed) return paidAt;
+  return (await processor.findCollectionTime(intentId, paidAt)) ?? now();
 }
 
 /**

@@ -136,6 +136,8 @@ export interface ProcessorPayment {
   status: 'pending' | 'succeeded' | 'failed';
   /** When it was charged; null unless it has succeeded. */
   paidAt: Date | null;
+  /** True if the money may have arrived days after the charge, as that of a bank debit: `findCollectionTime` says when. */
+  isDelayed: boolean;
   /** The amount with tax and after discounts. */
   amountCents: number;
   /** The part of the amount that is tax. */
@@ -339,6 +341,8 @@ export interface PaymentProcessor {
   readPayment(intentId: string): Promise<ProcessorPayment | null>;
   /** Searches for the payment of a top-up that was created at that time. */
   findPayment(customerId: string, topupUuid: string, createdAt: Date): Promise<ProcessorPayment | null>;
+  /** Searches for the time at which a payment succeeded, since its charge. The processor lists it for a month. */
+  findCollectionTime(intentId: string, chargedAt: Date): Promise<Date | null>;
   /** Reads the subscription or payment that a checkout page has created so far. */
   readCheckoutSession(sessionId: string): Promise<CheckoutSessionState | null>;
   /** Reads the payment of a charge if it is for a top-up, else the subscription invoice that it paid. */

@@ -6,7 +6,7 @@ import {
   type ProcessorEvent,
 } from './paymentProcessor.ts';
 import { listIds, type StripeOptions, toProcessorError, unwrap } from './stripeClient.ts';
-import { toSearchStart, toUnixSeconds } from './stripeMappers.ts';
+import { fromUnixSeconds, toSearchStart, toUnixSeconds } from './stripeMappers.ts';
 import { EVENT_TYPES, SIGNATURE_TOLERANCE_SECONDS } from './webhooks.ts';
 
 /** The maximum number of types that one list of events may name. */
@@ -37,6 +37,19 @@ export function buildEventMethods(
         const types = EVENT_TYPES.slice(from, from + EVENT_TYPES_MAX);
         yield* listEvents(stripe.events.list({ types, created: { gte: toUnixSeconds(since) }, limit: 100 }));
       }
+    },
+
+    // The charge and its balance transaction are created when a bank debit is submitted. Only the event has the time at
+    // which it succeeded. Events are listed newest first, so that a payment of just now is on the first page.
+    findCollectionTime: async (intentId, chargedAt) => {
+      const created = { gte: toUnixSeconds(chargedAt) };
+      try {
+        for await (const event of stripe.events.list({ types: ['payment_intent.succeeded'], created, limit: 100 }))
+          if (tryParseEvent(event)?.objectId === intentId) return fromUnixSeconds(event.created);
+      } catch (error) {
+        throw toProcessorError(error);
+      }
+      return null;
     },
 
     verifyEvent: (body, signature) => {

@@ -138,6 +138,7 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     isAutomatic: intent.metadata[KIND_KEY] === AUTOMATIC,
     // A payment that has just been made without a page does not contain its charge.
     paidAt: isSucceeded ? fromUnixSeconds((charge ?? intent).created) : null,
+    isDelayed: charge !== null && charge.payment_method_details?.type !== 'card',
     status: isSucceeded ? 'succeeded' : hasFailed(intent) ? 'failed' : 'pending',
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     taxCents: Number.isSafeInteger(taxCents) && taxCents > 0 ? taxCents : 0,

@@ -101,7 +101,8 @@ export function failIntent(
 
 /** Starts a payment that the bank processes for days. */
 export function startProcessingIntent(store: StripeStore, intent: Stripe.PaymentIntent, methodId: string): void {
-  intent.latest_charge = addCharge(store, intent, methodId, 'ok').id;
+  const charge = addCharge(store, intent, methodId, 'processing');
+  intent.latest_charge = charge.id;
   intent.status = 'processing';
   intent.payment_method = methodId;
 }
@@ -144,7 +145,8 @@ function addCharge(
       amount_captured: 0,
       amount_refunded: 0,
       application: null,
-      balance_transaction: card === 'ok' ? store.newId('txn') : null,
+      // A bank debit has one before the bank has paid.
+      balance_transaction: card === 'ok' || card === 'processing' ? store.newId('txn') : null,
       billing_details: { address: null, email: null, name: null, phone: null, tax_id: null },
       captured: false,
       created: store.now(),
@@ -159,6 +161,7 @@ function addCharge(
       paid: false,
       payment_intent: intent.id,
       payment_method: methodId,
+      payment_method_details: { type: card === 'processing' ? 'us_bank_account' : 'card' },
       receipt_email: null,
       refunded: false,
       status: 'pending',

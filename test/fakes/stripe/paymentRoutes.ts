@@ -11,6 +11,9 @@ type Routes = Record<
   [string, string, StripeHandler]
 >;
 
+/** Events are listed for 30 days. */
+const EVENT_RETENTION_SECONDS = 30 * 86_400;
+
 export const paymentRoutes = {
   'intents.create': ['POST', '/v1/payment_intents', chargeOffSession],
   'intents.retrieve': ['GET', '/v1/payment_intents/:id', retrieveObject('payment_intent')],
@@ -54,7 +57,7 @@ export const paymentRoutes = {
     'GET',
     '/v1/events',
     (store, params) => {
-      params.allowOnly<Stripe.EventListParams>(...LIST_PARAMS, 'created', 'types', 'type');
+      params.allowOnly<Stripe.EventListParams>(...LIST_PARAMS, 'created', 'types');
       const types = params.texts('types');
       if (types.length > 20) params.reject('types', 'You may specify at most 20 types.');
       return listObjects(
@@ -62,7 +65,8 @@ export const paymentRoutes = {
         'event',
         params,
         '/v1/events',
-        ({ type }) => types.length === 0 || types.includes(type),
+        ({ type, created }) =>
+          created > store.now() - EVENT_RETENTION_SECONDS && (types.length === 0 || types.includes(type)),
       );
     },
   ],
