@@ -41,7 +41,7 @@ describe('the deletion of an account with payments', () => {
   };
   const retryNow = (id: number) =>
     billing.service.sql(`UPDATE tasks SET run_at = now() WHERE kind = 'account.delete' AND key = $1`, [String(id)]);
-  const theirs = (customer: TestCustomer) => billing.stripe.findSubscription(billing.customerId(customer));
+  const theirs = (customer: TestCustomer) => billing.subscription(customer);
 
   it('stops the renewal at Stripe, retries while that fails, and resumes it after an undo', async () => {
     const customer = await billing.createCustomer('pro');

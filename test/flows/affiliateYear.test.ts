@@ -88,10 +88,9 @@ describe('a year of an affiliate', () => {
   });
 
   it('earns from the difference of an upgrade, payable after 30 days in the next month', async () => {
-    const { body } = await billing
-      .onFirstApi(customer)
-      .request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
-    expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('switched');
+    expect(
+      billing.stripe.confirmPlanSwitch(await billing.openCheckout(billing.onFirstApi(customer), 'studio')),
+    ).to.equal('switched');
     await billing.drained();
     const [upgrade] = billing.stripe.store.list('invoice');
     const earned = Math.floor(((upgrade?.amount_paid ?? 0) * 30) / 100);

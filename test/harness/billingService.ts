@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type Stripe from 'stripe';
 import { TestCustomer, createCustomer } from './apiClient.ts';
 import { runJob, withQueue } from './jobs.ts';
 import { eventually, type TestService, type TestServiceOptions, startTestService } from './testService.ts';
@@ -6,6 +7,7 @@ import { makeTasksDue, runDueTasks } from './tasks.ts';
 import { compareStripeWithDatabase } from '../fakes/stripe/compareWithDatabase.ts';
 import type { Plan } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
+import { getId } from '../fakes/stripe/store.ts';
 import { useService } from './useService.ts';
 
 /** A service with a fake Stripe, and one clock for both. */
@@ -25,20 +27,40 @@ export class BillingService {
     return customer;
   }
 
-  async subscribe(customer: TestCustomer, plan: string): Promise<void> {
+  /** Opens a page where a plan is paid, or the change to it is confirmed. */
+  async openCheckout(customer: TestCustomer, plan: string): Promise<string> {
     const { status, body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
     expect(status, JSON.stringify(body)).to.equal(200);
-    this.stripe.completeCheckout(body.checkout_url);
+    return body.checkout_url;
+  }
+
+  async subscribe(customer: TestCustomer, plan: string): Promise<void> {
+    this.stripe.completeCheckout(await this.openCheckout(customer, plan));
     await this.drained();
   }
 
-  async topUp(customer: TestCustomer, amountCents: number): Promise<void> {
+  /** Opens a page where credits are paid. */
+  async openTopup(customer: TestCustomer, amountCents = 5_000): Promise<string> {
     const { status, body } = await customer.request('POST', '/api/billing/topup/', {
       body: { amount_cents: amountCents },
     });
     expect(status, JSON.stringify(body)).to.equal(200);
-    this.stripe.completeCheckout(body.checkout_url);
+    return body.checkout_url;
+  }
+
+  async topUp(customer: TestCustomer, amountCents: number): Promise<void> {
+    this.stripe.completeCheckout(await this.openTopup(customer, amountCents));
     await this.drained();
+  }
+
+  /** Returns the latest subscription of a customer at Stripe. */
+  subscription(customer: TestCustomer): Stripe.Subscription {
+    return this.stripe.findSubscription(this.customerId(customer));
+  }
+
+  /** Returns the id of the latest invoice of that subscription. */
+  lastInvoice(customer: TestCustomer): string {
+    return getId(this.subscription(customer).latest_invoice);
   }
 
   /** Returns the Stripe id of a customer. */

@@ -19,11 +19,6 @@ const create = (customer: TestCustomer, body: object = LONG_VIDEO) =>
     body: { prompt: 'a harbour', ...body },
     headers: { 'idempotency-key': randomUUID() },
   });
-const openTopupPage = async (customer: TestCustomer) => {
-  const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 20_000 } });
-  return body.checkout_url as string;
-};
-
 describe('an automatic top-up that is not needed', () => {
   const billing = useBillingService();
   afterEach(() => billing.stripe.reset());
@@ -148,7 +143,7 @@ describe('an automatic top-up that is not needed', () => {
   describe('because the customer has paid already', () => {
     it('is not charged for a create while the event of a paid page is late', async () => {
       const customer = await subscriberWith(60);
-      const page = await openTopupPage(customer);
+      const page = await billing.openTopup(customer, 20_000);
       billing.stripe.delivery.pause = true;
       billing.stripe.completeCheckout(page);
       const charges = countCharges();
@@ -163,7 +158,7 @@ describe('an automatic top-up that is not needed', () => {
     it('is not charged for a recorded trigger while the event of a paid page is late', async () => {
       const customer = await subscriberWith(60, { auto_topup_threshold_credits: 100 });
       await trigger(customer);
-      const page = await openTopupPage(customer);
+      const page = await billing.openTopup(customer, 20_000);
       billing.stripe.delivery.pause = true;
       billing.stripe.completeCheckout(page);
       await sweep();
@@ -193,7 +188,7 @@ describe('an automatic top-up that is not needed', () => {
 
     it('is not charged while the processor does not say what was paid, and the create is a 503 that says so', async () => {
       const customer = await subscriberWith(60);
-      const page = await openTopupPage(customer);
+      const page = await billing.openTopup(customer, 20_000);
       billing.stripe.delivery.pause = true;
       billing.stripe.completeCheckout(page);
       billing.stripe.faults['checkout.retrieve'] = 'error';
@@ -218,7 +213,7 @@ describe('an automatic top-up that is not needed', () => {
     it('is canceled after the customer has paid a page whose event is late', async () => {
       const customer = await subscriberWith(60);
       await claimWithoutCharge(customer);
-      const page = await openTopupPage(customer);
+      const page = await billing.openTopup(customer, 20_000);
       billing.stripe.delivery.pause = true;
       billing.stripe.completeCheckout(page);
       await expectCanceled(customer);

@@ -69,6 +69,10 @@ describe('automatic top-ups through the payment processor', () => {
     expect(later).to.not.include('intents.create');
     const topups = await automatic(customer);
     expect(topups.map(({ status, failure_code: code }) => [status, code])).to.deep.equal([['failed', 'canceled']]);
+    const { service } = billing;
+    const id = await getAccountId(service, customer);
+    const [account] = await service.sql('SELECT auto_topup_declines FROM accounts WHERE id = $1', [id]);
+    expect(account).to.deep.equal({ auto_topup_declines: 0 });
   };
 
   describe('on a create that the balance cannot cover', () => {

@@ -27,8 +27,7 @@ describe('commissions with faults of events and invoices', () => {
     const { refer, stats, affiliate, accountId } = await fixture.createAffiliate();
     const customer = await refer();
     fixture.billing.stripe.delivery.drop = 1;
-    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-    fixture.billing.stripe.completeCheckout(body.checkout_url);
+    fixture.billing.stripe.completeCheckout(await fixture.billing.openCheckout(customer, 'lite'));
     fixture.billing.stripe.onboard(accountId, 'blocked');
     await runJob(fixture.billing, 'billing', 'paymentEvents.backfill');
     await eventually('earned', async () => (await stats()).lifetime_earnings_cents === COMMISSION.lite);
@@ -262,8 +261,7 @@ describe('commissions with faults of events and invoices', () => {
     for (const change of changes) {
       const customer = await refer();
       fixture.billing.stripe.delivery.drop = 1;
-      const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-      fixture.billing.stripe.completeCheckout(body.checkout_url);
+      fixture.billing.stripe.completeCheckout(await fixture.billing.openCheckout(customer, 'lite'));
       const invoice = fixture.billing.stripe.store.get('invoice', fixture.getInvoiceId(customer));
       const part = fixture.billing.stripe.store
         .list('invoice_payment')
@@ -277,8 +275,7 @@ describe('commissions with faults of events and invoices', () => {
       expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('active');
     }
     const customer = await refer();
-    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-    fixture.billing.stripe.completeCheckout(body.checkout_url, { async: true });
+    fixture.billing.stripe.completeCheckout(await fixture.billing.openCheckout(customer, 'lite'), { async: true });
     fixture.billing.stripe.payOutOfBand(fixture.billing.customerId(customer));
     await fixture.billing.eventsAttempted();
     expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });

@@ -42,7 +42,7 @@ describe('the deletion of an account around a renewal', () => {
   /** Creates a customer whose year has ended, minutes ago: the invoice of the next one is a draft. */
   const createRenewing = async () => {
     const customer = await billing.createCustomer('pro');
-    const { current_period_end: end } = billing.stripe.findSubscription(billing.customerId(customer)).items.data[0] as {
+    const { current_period_end: end } = billing.subscription(customer).items.data[0] as {
       current_period_end: number;
     };
     await moveTo(new Date(1_000 * end + 20 * MINUTE_MS));

@@ -6,15 +6,13 @@ import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { useBillingService } from '../harness/billingService.ts';
 import { runDueTasks } from '../harness/tasks.ts';
-import { getId } from '../fakes/stripe/store.ts';
 
 describe('renewals that are held or stay unpaid', () => {
   const billing = useBillingService({ startAt: new Date('2027-03-10T10:00:00Z') });
   afterEach(() => billing.stripe.reset());
 
-  const subscription = (customer: TestCustomer) => billing.stripe.findSubscription(billing.customerId(customer));
   const findYearEnd = (customer: TestCustomer) =>
-    1_000 * (subscription(customer).items.data[0]?.current_period_end as number);
+    1_000 * (billing.subscription(customer).items.data[0]?.current_period_end as number);
   const advance = (time: number) => billing.advanceTo(new Date(time));
   const countCharges = (customer: TestCustomer) => {
     const id = billing.customerId(customer);
@@ -22,9 +20,9 @@ describe('renewals that are held or stay unpaid', () => {
       .list('charge')
       .filter(({ customer: owner, status }) => owner === id && status === 'succeeded').length;
   };
-  const priceNow = (customer: TestCustomer) => subscription(customer).items.data[0]?.price.id;
+  const priceNow = (customer: TestCustomer) => billing.subscription(customer).items.data[0]?.price.id;
   const lastAmount = (customer: TestCustomer) =>
-    billing.stripe.store.get('invoice', getId(subscription(customer).latest_invoice)).amount_paid;
+    billing.stripe.store.get('invoice', billing.lastInvoice(customer)).amount_paid;
   const readRow = async ({ email }: TestCustomer) =>
     (
       await billing.service.sql(
@@ -39,16 +37,16 @@ describe('renewals that are held or stay unpaid', () => {
       const customer = await billing.createCustomer('lite');
       const yearEnd = findYearEnd(customer);
       await advance(yearEnd - 2 * DAY_MS);
-      const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+      const dispute = billing.stripe.openDispute(billing.lastInvoice(customer));
       await billing.drained();
-      expect([(await readRow(customer)).status, subscription(customer).cancel_at_period_end]).to.deep.equal([
+      expect([(await readRow(customer)).status, billing.subscription(customer).cancel_at_period_end]).to.deep.equal([
         'unpaid',
         true,
       ]);
       if (outcome === 'won') {
         billing.stripe.closeDispute(dispute.id, 'won');
         await billing.drained();
-        expect(subscription(customer).cancel_at_period_end).to.equal(false);
+        expect(billing.subscription(customer).cancel_at_period_end).to.equal(false);
         await advance(yearEnd + 2 * HOUR_MS);
         expect([countCharges(customer), (await readRow(customer)).status]).to.deep.equal([2, 'active']);
         return;
@@ -63,13 +61,12 @@ describe('renewals that are held or stay unpaid', () => {
   for (const outcome of ['won', 'lost'] as const) {
     it(`do not charge the plan of a scheduled downgrade while the year is disputed; the dispute is ${outcome}`, async () => {
       const customer = await billing.createCustomer('pro');
-      const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-      expect(billing.stripe.confirmPlanSwitch(body.checkout_url)).to.equal('scheduled');
+      expect(billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'lite'))).to.equal('scheduled');
       const yearEnd = findYearEnd(customer);
       await advance(yearEnd - 2 * DAY_MS);
-      const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+      const dispute = billing.stripe.openDispute(billing.lastInvoice(customer));
       await billing.drained();
-      const { schedule, cancel_at_period_end: isHeld } = subscription(customer);
+      const { schedule, cancel_at_period_end: isHeld } = billing.subscription(customer);
       expect([schedule, isHeld, priceNow(customer)]).to.deep.equal([null, true, billing.stripe.prices.pro]);
       if (outcome === 'lost') {
         await advance(yearEnd + 2 * HOUR_MS);
@@ -80,8 +77,8 @@ describe('renewals that are held or stay unpaid', () => {
       }
       billing.stripe.closeDispute(dispute.id, 'won');
       await billing.drained();
-      expect([subscription(customer).metadata, priceNow(customer)]).to.deep.equal([
-        { account_uuid: subscription(customer).metadata['account_uuid'], price_from: String(yearEnd / 1_000) },
+      expect([billing.subscription(customer).metadata, priceNow(customer)]).to.deep.equal([
+        { account_uuid: billing.subscription(customer).metadata['account_uuid'], price_from: String(yearEnd / 1_000) },
         billing.stripe.prices.lite,
       ]);
       expect(await readRow(customer)).to.include({ status: 'active', plan_slug: 'pro' });
@@ -93,19 +90,18 @@ describe('renewals that are held or stay unpaid', () => {
 
   it('are held again when a process dies between the requests that hold the renewal of a scheduled downgrade', async () => {
     const customer = await billing.createCustomer('pro');
-    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'lite'));
     await advance(findYearEnd(customer) - 2 * DAY_MS);
     // As the first two of the three requests leave it.
-    Object.assign(subscription(customer).metadata, {
+    Object.assign(billing.subscription(customer).metadata, {
       renewal_held: 'dispute',
       renewal_price: billing.stripe.prices.lite,
     });
-    billing.stripe.store.scheduledPrices.delete(subscription(customer).id);
-    subscription(customer).schedule = null;
-    const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+    billing.stripe.store.scheduledPrices.delete(billing.subscription(customer).id);
+    billing.subscription(customer).schedule = null;
+    const dispute = billing.stripe.openDispute(billing.lastInvoice(customer));
     await billing.drained();
-    expect(subscription(customer).cancel_at_period_end).to.equal(true);
+    expect(billing.subscription(customer).cancel_at_period_end).to.equal(true);
     billing.stripe.closeDispute(dispute.id, 'won');
     await billing.drained();
     expect(priceNow(customer)).to.equal(billing.stripe.prices.lite);
@@ -117,7 +113,7 @@ describe('renewals that are held or stay unpaid', () => {
     await advance(yearEnd - 2 * DAY_MS);
     const ids: number[] = [];
     for (const customer of [deleted, undone]) {
-      const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+      const dispute = billing.stripe.openDispute(billing.lastInvoice(customer));
       await billing.drained();
       const [{ id }] = await billing.service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
       ids.push(Number(id));
@@ -125,11 +121,11 @@ describe('renewals that are held or stay unpaid', () => {
       await runDueTasks(billing.service);
       billing.stripe.closeDispute(dispute.id, 'won');
       await billing.drained();
-      expect(subscription(customer).cancel_at_period_end).to.equal(true);
+      expect(billing.subscription(customer).cancel_at_period_end).to.equal(true);
     }
     await undoAccountDeletion(buildServiceCaller(ids[1] as number), SERVICE_ORIGIN);
     await runDueTasks(billing.service);
-    expect(subscription(undone).cancel_at_period_end).to.equal(false);
+    expect(billing.subscription(undone).cancel_at_period_end).to.equal(false);
     await advance(yearEnd + 2 * HOUR_MS);
     expect([countCharges(deleted), countCharges(undone)]).to.deep.equal([1, 2]);
   });
@@ -138,11 +134,11 @@ describe('renewals that are held or stay unpaid', () => {
     const customer = await billing.createCustomer('lite');
     billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
     await advance(findYearEnd(customer) - 2 * DAY_MS);
-    const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+    const dispute = billing.stripe.openDispute(billing.lastInvoice(customer));
     await billing.drained();
     billing.stripe.closeDispute(dispute.id, 'won');
     await billing.drained();
-    expect(subscription(customer).cancel_at_period_end).to.equal(true);
+    expect(billing.subscription(customer).cancel_at_period_end).to.equal(true);
   });
 
   it('are past due a day after the end of the year while the invoice stays a draft', async () => {

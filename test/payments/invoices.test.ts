@@ -126,7 +126,7 @@ describe('the list of invoices', () => {
       expect(await names()).to.have.members(['second paid', 'first open', 'year paid']);
       const { store } = billing.stripe;
       voidInvoice(store, store.get('invoice', first.id));
-      store.emit('customer.subscription.updated', billing.stripe.findSubscription(billing.customerId(customer)));
+      store.emit('customer.subscription.updated', billing.subscription(customer));
       await billing.drained();
       expect(await names()).to.have.members(['second paid', 'first void', 'year paid']);
     });
@@ -149,13 +149,13 @@ describe('the list of invoices', () => {
 
     it('shows an open invoice until it is paid', async () => {
       const customer = await billing.createCustomer(null);
-      const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-      billing.stripe.completeCheckout(body.checkout_url, { async: true });
+      const page = await billing.openCheckout(customer, 'lite');
+      billing.stripe.completeCheckout(page, { async: true });
       await billing.drained();
       expect((await list(customer)).data.map(({ status, paid_at }) => [status, paid_at])).to.deep.equal([
         ['open', null],
       ]);
-      billing.stripe.settlePayment(body.checkout_url, 'succeeded');
+      billing.stripe.settlePayment(page, 'succeeded');
       await billing.drained();
       expect((await list(customer)).data.map(({ status }) => status)).to.deep.equal(['paid']);
     });

@@ -34,7 +34,7 @@ describe('a payment that an account got nothing for', () => {
   /** Subscribes a customer who has another page open, for the plan `lite`, which can still be paid. */
   const subscribeBesidePage = async () => {
     const customer = await billing.createCustomer(null);
-    const [page, paid] = [await openCheckoutPage(customer, 'lite'), await openCheckoutPage(customer, 'pro')];
+    const [page, paid] = [await billing.openCheckout(customer, 'lite'), await billing.openCheckout(customer, 'pro')];
     billing.stripe.reopenCheckout(page);
     billing.stripe.completeCheckout(paid);
     await billing.drained();
@@ -43,7 +43,7 @@ describe('a payment that an account got nothing for', () => {
 
   const paidAfterTheEnd = async () => {
     const customer = await billing.createCustomer(null);
-    const page = await openCheckoutPage(customer, 'pro');
+    const page = await billing.openCheckout(customer, 'pro');
     billing.stripe.completeCheckout(page, { async: true });
     await billing.drained();
     billing.stripe.cancelNow(billing.customerId(customer));
@@ -156,9 +156,9 @@ describe('a payment that an account got nothing for', () => {
 
   it('is refunded for an upgrade that was paid after the end of the subscription, and not for the year', async () => {
     const customer = await billing.createCustomer('lite');
-    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const { id } = billing.subscription(customer);
     billing.stripe.delivery.drop = 1;
-    billing.stripe.confirmPlanSwitch(await openCheckoutPage(customer, 'studio'));
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'studio'));
     billing.stripe.cancelNow(id);
     // The bank has accepted the payment only now.
     const ended = billing.stripe.store.get('subscription', id);
@@ -184,7 +184,7 @@ describe('a payment that an account got nothing for', () => {
     Object.assign(billing.stripe.faults, { 'subscriptions.cancel': 'error', 'refunds.create': 'error' });
     billing.stripe.completeCheckout(page);
     await billing.drained();
-    const second = billing.stripe.findSubscription(billing.customerId(customer)).id;
+    const second = billing.subscription(customer).id;
     const followUp = async () =>
       (await billing.service.sql('SELECT follow_up FROM subscriptions WHERE stripe_subscription_id = $1', [second]))[0];
     await eventually('turned down', async () => (await followUp())?.follow_up === 'refund');
@@ -218,7 +218,7 @@ describe('a payment that an account got nothing for', () => {
       [lease],
     );
     billing.stripe.completeCheckout(page);
-    const second = billing.stripe.findSubscription(billing.customerId(customer)).id;
+    const second = billing.subscription(customer).id;
     await eventually('canceled', async () => billing.stripe.findSubscription(second).status === 'canceled');
     await billing.service.sql('DELETE FROM tasks WHERE lease = $1', [lease]);
     await billing.drained();
@@ -240,10 +240,4 @@ function upgrade({ stripe }: BillingService, subscriptionId: string): void {
     },
   } as never);
   stripe.confirmPlanSwitch(session.id);
-}
-
-async function openCheckoutPage(customer: TestCustomer, plan: string): Promise<string> {
-  const { status, body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
-  expect(status, JSON.stringify(body)).to.equal(200);
-  return body.checkout_url as string;
 }

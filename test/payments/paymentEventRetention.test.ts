@@ -63,7 +63,7 @@ describe('payment events', () => {
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     billing.stripe.delivery.pause = true;
     billing.stripe.completeCheckout(body.checkout_url);
-    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const { id } = billing.subscription(customer);
     const price = billing.stripe.store.get('subscription', id).items.data[0]?.price as { id: string };
     const known = price.id;
     price.id = 'price_unknown';
@@ -82,7 +82,7 @@ describe('payment events', () => {
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     billing.stripe.delivery.pause = true;
     billing.stripe.completeCheckout(body.checkout_url);
-    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const { id } = billing.subscription(customer);
     const subscription = billing.stripe.store.get('subscription', id);
     const price = subscription.items.data[0]?.price as { id: string };
     const ours = { price: price.id, metadata: subscription.metadata };

@@ -15,14 +15,11 @@ describe('the plan history of a subscription', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const subscription = (customer: TestCustomer) => billing.stripe.findSubscription(billing.customerId(customer));
-  const lastInvoice = (customer: TestCustomer) => getId(subscription(customer).latest_invoice);
-  const priceNow = (customer: TestCustomer) => subscription(customer).items.data[0]?.price.id;
+  const priceNow = (customer: TestCustomer) => billing.subscription(customer).items.data[0]?.price.id;
 
   const changePlan = async (customer: TestCustomer, plan: string): Promise<string> => {
-    const { body } = await billing.onFirstApi(customer).request('POST', '/api/billing/checkout/', { body: { plan } });
-    billing.stripe.confirmPlanSwitch(body.checkout_url);
-    return lastInvoice(customer);
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(billing.onFirstApi(customer), plan));
+    return billing.lastInvoice(customer);
   };
 
   const read = async (customer: TestCustomer) => {
@@ -41,7 +38,7 @@ describe('the plan history of a subscription', () => {
   /** Two upgrades of one customer, and the invoices of the three plans. */
   const createUpgraded = async () => {
     const customer = await billing.createCustomer('lite');
-    const lite = lastInvoice(customer);
+    const lite = billing.lastInvoice(customer);
     const pro = await changePlan(customer, 'pro');
     await billing.drained();
     const studio = await changePlan(customer, 'studio');
@@ -114,16 +111,16 @@ describe('the plan history of a subscription', () => {
 
   it('stays active while an upgrade is unpaid at Stripe, as the year is paid', async () => {
     const customer = await billing.createCustomer('lite');
-    subscription(customer).status = 'unpaid';
-    billing.stripe.store.emit('customer.subscription.updated', subscription(customer));
+    billing.subscription(customer).status = 'unpaid';
+    billing.stripe.store.emit('customer.subscription.updated', billing.subscription(customer));
     await billing.drained();
     expect(await read(customer)).to.deep.equal(['active', 'lite', 200]);
-    subscription(customer).status = 'active';
+    billing.subscription(customer).status = 'active';
   });
 
   it('counts what was returned of each invoice, whatever the state of the subscription', async () => {
     const customer = await billing.createCustomer('pro');
-    const invoice = lastInvoice(customer);
+    const invoice = billing.lastInvoice(customer);
     const refunded = async () =>
       (
         await billing.service.sql('SELECT refunded_cents::int AS cents FROM invoices WHERE stripe_invoice_id = $1', [
@@ -146,7 +143,7 @@ describe('the plan history of a subscription', () => {
   it('shows disputed money as returned while a dispute is open and after it was lost, and not after it was won', async () => {
     for (const outcome of ['won', 'lost'] as const) {
       const customer = await billing.createCustomer('pro');
-      const invoice = lastInvoice(customer);
+      const invoice = billing.lastInvoice(customer);
       const list = async () => (await customer.request('GET', '/api/billing/invoices/')).body.data[0].refunded_cents;
       billing.stripe.openDispute(invoice);
       await billing.drained();
@@ -170,7 +167,7 @@ describe('the plan history of a subscription', () => {
     await endSubscriptionRow(Number(accountId), Number(id));
     expect(await read(customer)).to.deep.equal(['canceled', null, 0]);
     for (let round = 0; round < 2; round += 1) {
-      billing.stripe.store.emit('customer.subscription.updated', subscription(customer));
+      billing.stripe.store.emit('customer.subscription.updated', billing.subscription(customer));
       await billing.drained();
       expect(await read(customer)).to.deep.equal(['active', 'lite', 200]);
     }
@@ -193,10 +190,7 @@ describe('months around a change of plan', () => {
     await billing.advanceTo(new Date('2027-02-28T09:00:00Z'));
     for (const customer of [prompt, late]) {
       billing.stripe.delivery.pause = customer === late;
-      const { body } = await billing
-        .onFirstApi(customer)
-        .request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
-      billing.stripe.confirmPlanSwitch(body.checkout_url);
+      billing.stripe.confirmPlanSwitch(await billing.openCheckout(billing.onFirstApi(customer), 'studio'));
       if (customer === prompt) await billing.drained();
     }
     await billing.service.moveClockTo(new Date('2027-02-28T12:00:00Z'), () =>
@@ -222,12 +216,11 @@ describe('months around a change of plan', () => {
       ['02', 'studio'],
     ] as const) {
       await billing.advanceTo(new Date(`2027-03-${day}T12:00:00Z`));
-      const { body } = await billing.onFirstApi(customer).request('POST', '/api/billing/checkout/', { body: { plan } });
-      billing.stripe.confirmPlanSwitch(body.checkout_url);
+      billing.stripe.confirmPlanSwitch(await billing.openCheckout(billing.onFirstApi(customer), plan));
       await billing.drained();
     }
     await billing.advanceTo(new Date('2027-03-03T12:00:00Z'));
-    billing.stripe.refund(getId(billing.stripe.findSubscription(billing.customerId(customer)).latest_invoice));
+    billing.stripe.refund(billing.lastInvoice(customer));
     await billing.drained();
     const [{ uuid }] = await billing.service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
     await console.open(billing.service);
@@ -239,10 +232,9 @@ describe('months around a change of plan', () => {
 
   it('are those of a plan that staff set without an invoice, although that plan was refunded in an earlier year', async () => {
     const customer = await billing.createCustomer('pro');
-    const findTheirs = () => billing.stripe.findSubscription(billing.customerId(customer));
+    const findTheirs = () => billing.subscription(customer);
     const theirPlan = () => findTheirs().items.data[0];
-    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
-    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'studio'));
     await billing.drained();
     billing.stripe.refund(getId(findTheirs().latest_invoice));
     await billing.drained();

@@ -24,7 +24,10 @@ describe('the one subscription of an account', () => {
 
   /** Opens checkout pages for two plans and keeps both open, as if they were opened at the same moment. */
   const twoPages = async (customer: TestCustomer): Promise<[string, string]> => {
-    const pages: [string, string] = [await openCheckoutPage(customer, 'pro'), await openCheckoutPage(customer, 'lite')];
+    const pages: [string, string] = [
+      await billing.openCheckout(customer, 'pro'),
+      await billing.openCheckout(customer, 'lite'),
+    ];
     billing.stripe.reopenCheckout(pages[0]);
     return pages;
   };
@@ -58,7 +61,7 @@ describe('the one subscription of an account', () => {
 
   it('cannot be bought while the payment of another one is processing', async () => {
     const customer = await billing.createCustomer(null);
-    const page = await openCheckoutPage(customer, 'pro');
+    const page = await billing.openCheckout(customer, 'pro');
     billing.stripe.completeCheckout(page, { async: true });
     await billing.drained();
     const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
@@ -66,7 +69,7 @@ describe('the one subscription of an account', () => {
     expect(refused.body.detail).to.match(/Pro plan is still being processed/);
     billing.stripe.settlePayment(page, 'failed');
     await billing.drained();
-    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'lite'));
+    billing.stripe.completeCheckout(await billing.openCheckout(customer, 'lite'));
     await billing.drained();
     expect(await customer.balance()).to.equal(200);
     billing.stripe.cancelNow((await listSubscriptions(customer))[0].stripe_subscription_id);
@@ -77,7 +80,7 @@ describe('the one subscription of an account', () => {
   it('is not paid twice when the event of the first payment was lost', async () => {
     const customer = await billing.createCustomer(null);
     billing.stripe.delivery.drop = 1;
-    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
+    billing.stripe.completeCheckout(await billing.openCheckout(customer, 'pro'));
     const again = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
     expect([again.status, again.body.error]).to.deep.equal([400, 'validation_error']);
     expect(await customer.balance()).to.equal(1100);
@@ -87,7 +90,7 @@ describe('the one subscription of an account', () => {
   it('cannot be bought a second time while the paid one cannot be synced', async () => {
     const customer = await billing.createCustomer(null);
     billing.stripe.delivery.drop = 1;
-    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
+    billing.stripe.completeCheckout(await billing.openCheckout(customer, 'pro'));
     billing.stripe.faults['subscriptions.retrieve'] = 'error';
     const { requests } = billing.stripe;
     const pages = () => requests.filter(({ name }) => name === 'checkout.create').length;
@@ -133,7 +136,7 @@ describe('the one subscription of an account', () => {
 
   it('is synced while its price belongs to no plan', async () => {
     const customer = await billing.createCustomer('pro');
-    const subscription = billing.stripe.findSubscription(billing.customerId(customer));
+    const subscription = billing.subscription(customer);
     const live = billing.stripe.store.get('subscription', subscription.id);
     const price = live.items.data[0]?.price as { id: string };
     const known = price.id;
@@ -153,7 +156,7 @@ describe('the one subscription of an account', () => {
 
   it('is not granted a larger plan before it is paid', async () => {
     const customer = await billing.createCustomer('lite');
-    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const { id } = billing.subscription(customer);
     const live = billing.stripe.store.get('subscription', id);
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
     billing.stripe.delivery.drop = 1;
@@ -194,7 +197,7 @@ describe('lost events of the payment processor', () => {
     billing.stripe.delivery.drop = 1;
     const [topup] = await billing.service.sql('SELECT * FROM topups');
     billing.stripe.refund(topup.stripe_payment_intent_id);
-    billing.stripe.openDispute(getId(billing.stripe.findSubscription(billing.customerId(disputed)).latest_invoice));
+    billing.stripe.openDispute(billing.lastInvoice(disputed));
     // Everything is down for a week.
     await billing.advanceTo(new Date(Date.now() + 27 * DAY_MS));
     expect(await billing.onFirstApi(refunded).balance()).to.equal(1100 + 1896);
@@ -227,12 +230,6 @@ describe('lost events of the payment processor', () => {
 
 async function getBillingStatus(customer: TestCustomer) {
   return (await customer.request('GET', '/api/billing/status/')).body;
-}
-
-async function openCheckoutPage(customer: TestCustomer, plan: string): Promise<string> {
-  const { status, body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan } });
-  expect(status, JSON.stringify(body)).to.equal(200);
-  return body.checkout_url as string;
 }
 
 describe('the backfill of events while the payment processor is unavailable', () => {

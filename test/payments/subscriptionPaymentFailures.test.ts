@@ -35,7 +35,7 @@ describe('a subscription with payment problems', () => {
 
   it('is refunded when its payment succeeds after its end', async () => {
     const customer = await billing.createCustomer(null);
-    const page = await openCheckoutPage(customer, 'pro');
+    const page = await billing.openCheckout(customer, 'pro');
     billing.stripe.completeCheckout(page, { async: true });
     await billing.drained();
     const id = billing.customerId(customer);
@@ -52,7 +52,7 @@ describe('a subscription with payment problems', () => {
 
   it('keeps the paid plan while a plan change is not paid', async () => {
     const customer = await billing.createCustomer('lite');
-    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const { id } = billing.subscription(customer);
     const live = billing.stripe.store.get('subscription', id);
     const year = billing.stripe.store.get('invoice', getId(live.latest_invoice));
     const upgrade = structuredClone(year);
@@ -70,11 +70,8 @@ describe('a subscription with payment problems', () => {
   it('starts although its latest invoice is that of a failed plan change', async () => {
     billing.stripe.delivery.drop = 1;
     const customer = await billing.createCustomer(null);
-    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
-    const live = billing.stripe.store.get(
-      'subscription',
-      billing.stripe.findSubscription(billing.customerId(customer)).id,
-    );
+    billing.stripe.completeCheckout(await billing.openCheckout(customer, 'pro'));
+    const live = billing.stripe.store.get('subscription', billing.subscription(customer).id);
     const year = billing.stripe.store.get('invoice', getId(live.latest_invoice));
     const change = structuredClone(year);
     Object.assign(change, { id: 'in_that_is_void', status: 'void', billing_reason: 'subscription_update' });
@@ -90,7 +87,7 @@ describe('a subscription with payment problems', () => {
     const customer = await billing.createCustomer(null);
     await customer.request('POST', '/api/billing/portal/');
     billing.stripe.latencyMs = 60;
-    const pages = await Promise.all(['pro', 'lite'].map((plan) => openCheckoutPage(customer, plan)));
+    const pages = await Promise.all(['pro', 'lite'].map((plan) => billing.openCheckout(customer, plan)));
     billing.stripe.latencyMs = 0;
     const open = billing.stripe.store.list('checkout.session').filter(({ url }) => pages.includes(url as string));
     expect(open.map(({ status }) => status)).to.deep.equal(['open']);
@@ -102,7 +99,7 @@ describe('a subscription with payment problems', () => {
     billing.stripe.cancelNow(id);
     await billing.drained();
     billing.stripe.deleteCustomer(id);
-    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
+    billing.stripe.completeCheckout(await billing.openCheckout(customer, 'pro'));
     await billing.drained();
     expect([await getStatus(customer), await customer.balance()]).to.deep.equal(['active', 1100]);
     expect((await customer.request('POST', '/api/billing/portal/')).status).to.equal(200);
@@ -110,7 +107,7 @@ describe('a subscription with payment problems', () => {
 
   it('ends when its dispute is lost, although the event of its end is lost', async () => {
     const customer = await billing.createCustomer('pro');
-    const { latest_invoice: invoice } = billing.stripe.findSubscription(billing.customerId(customer));
+    const { latest_invoice: invoice } = billing.subscription(customer);
     const dispute = billing.stripe.openDispute(getId(invoice));
     await billing.drained();
     expect([await getStatus(customer), await customer.balance()]).to.deep.equal(['unpaid', 1100]);
@@ -124,10 +121,10 @@ describe('a subscription with payment problems', () => {
 
   it('is not affected by a dispute of an upgrade in an earlier year', async () => {
     const customer = await billing.createCustomer('lite');
-    billing.stripe.confirmPlanSwitch(await openCheckoutPage(customer, 'studio'));
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'studio'));
     await billing.drained();
     expect(await customer.balance()).to.equal(3000);
-    const upgrade = getId(billing.stripe.findSubscription(billing.customerId(customer)).latest_invoice);
+    const upgrade = billing.lastInvoice(customer);
     await billing.advanceTo(new Date(Date.now() + 375 * DAY_MS));
     expect(await getStatus(customer)).to.equal('active');
     const dispute = billing.stripe.openDispute(upgrade);
@@ -140,18 +137,14 @@ describe('a subscription with payment problems', () => {
 
   it('is granted no difference for an upgrade in the last month of its year', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('lite'));
-    const subscription = billing.stripe.findSubscription(billing.customerId(customer));
+    const subscription = billing.subscription(customer);
     const currentPeriodEnd = new Date(1_000 * (subscription.items.data[0]?.current_period_end as number));
     await billing.advanceTo(new Date(currentPeriodEnd.getTime() - DAY_MS / 2));
     const before = await billing.onFirstApi(customer).balance();
-    billing.stripe.confirmPlanSwitch(await openCheckoutPage(billing.onFirstApi(customer), 'studio'));
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(billing.onFirstApi(customer), 'studio'));
     await billing.drained();
     expect(await billing.onFirstApi(customer).balance()).to.equal(before);
     await billing.advanceTo(new Date(currentPeriodEnd.getTime() + DAY_MS / 2));
     expect((await billing.onFirstApi(customer).ledger()).at(-1)).to.deep.equal(['grant', 3000]);
   });
 });
-
-async function openCheckoutPage(customer: TestCustomer, plan: string): Promise<string> {
-  return (await customer.request('POST', '/api/billing/checkout/', { body: { plan } })).body.checkout_url;
-}

@@ -8,13 +8,6 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
 import { makeTasksDue } from '../harness/tasks.ts';
 
-/** Opens a page for 50 dollars. */
-async function openTopup(customer: TestCustomer): Promise<string> {
-  const { status, body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
-  expect(status, JSON.stringify(body)).to.equal(200);
-  return body.checkout_url;
-}
-
 const readTopupsInMetrics = async (): Promise<number> => (await getStaffMetrics()).revenue.topups30DaysCents;
 
 describe('invoices, tax and promotion codes of top-ups', () => {
@@ -30,7 +23,7 @@ describe('invoices, tax and promotion codes of top-ups', () => {
   afterEach(() => billing.stripe.reset());
 
   async function buy(customer: TestCustomer, promotionCode?: string): Promise<string> {
-    const page = await openTopup(customer);
+    const page = await billing.openTopup(customer);
     billing.stripe.completeCheckout(page, promotionCode === undefined ? {} : { promotionCode });
     await billing.drained();
     return page;
@@ -155,7 +148,7 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     Object.assign(billing.stripe.delivery, { duplicate: 1, reorder: true, parallel: 4 });
     await buy(customer);
     Object.assign(billing.stripe.delivery, { duplicate: 0, reorder: false, parallel: 1, drop: 1 });
-    billing.stripe.completeCheckout(await openTopup(customer));
+    billing.stripe.completeCheckout(await billing.openTopup(customer));
     await makeTasksDue(billing.service, 'topup.charge', 'topup.page');
     await billing.maintain();
     await eventually('credited', async () => (await customer.balance()) === 1_100 + 2 * 1_896);
@@ -169,7 +162,7 @@ describe('invoices, tax and promotion codes of top-ups', () => {
 
   it('are credited by the event of the invoice alone', async () => {
     const customer = await billing.createCustomer('pro');
-    const page = await openTopup(customer);
+    const page = await billing.openTopup(customer);
     billing.stripe.delivery.drop = 1;
     billing.stripe.completeCheckout(page);
     billing.stripe.delivery.drop = 0;

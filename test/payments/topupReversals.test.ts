@@ -64,7 +64,7 @@ describe('top-ups with reversals and failures', () => {
 
   it('stay open after a declined card, and are paid with another one', async () => {
     const customer = await billing.createCustomer('pro');
-    const page = await openTopupPage(customer);
+    const page = await billing.openTopup(customer);
     billing.stripe.completeCheckout(page, { declined: true });
     await billing.drained();
     expect(await last()).to.include({ status: 'pending', failure_code: null });
@@ -77,7 +77,7 @@ describe('top-ups with reversals and failures', () => {
 
   it('are synced with back-off, and fail when their page has expired', async () => {
     const customer = await billing.createCustomer('pro');
-    billing.stripe.completeCheckout(await openTopupPage(customer), { declined: true });
+    billing.stripe.completeCheckout(await billing.openTopup(customer), { declined: true });
     await billing.drained();
     await billing.service.sql(
       `UPDATE topups SET created_at = created_at - interval '2 hours' WHERE status = 'pending'`,
@@ -95,7 +95,7 @@ describe('top-ups with reversals and failures', () => {
 
   it('fail when the bank declines after days, and no longer count as open', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-    const page = await openTopupPage(customer);
+    const page = await billing.openTopup(customer);
     billing.stripe.completeCheckout(page, { async: true });
     billing.stripe.settlePayment(page, 'failed');
     await billing.drained();
@@ -132,7 +132,7 @@ describe('top-ups with reversals and failures', () => {
   it('are limited per account: 429 with the time until the oldest page expires, after 402', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
-    for (let index = 0; index < 10; index += 1) await openTopupPage(customer);
+    for (let index = 0; index < 10; index += 1) await billing.openTopup(customer);
     const refused = await topUp();
     expect([refused.status, refused.body.error]).to.deep.equal([429, 'rate_limited']);
     const seconds = Number(refused.headers.get('retry-after'));
@@ -166,7 +166,7 @@ describe('top-ups with reversals and failures', () => {
 
   it('are not credited and not synced forever if they are paid with another amount', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-    const page = await openTopupPage(customer);
+    const page = await billing.openTopup(customer);
     const row = async () => (await findTopups(billing, customer))[0];
     billing.stripe.delivery.pause = true;
     billing.stripe.completeCheckout(page);
@@ -180,23 +180,6 @@ describe('top-ups with reversals and failures', () => {
     intent.amount_received = 5_000;
     await runJob(billing, 'billing', 'payments.reconcile');
     expect(await customer.balance()).to.equal(1100 + 1896);
-  });
-
-  it('are not charged after automatic top-ups were switched off', async () => {
-    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-    await enableAutoTopups(customer, { auto_topup_threshold_credits: 5_000 });
-    billing.stripe.faults['intents.create'] = 'error';
-    await customer.createImage();
-    await triedTwice(customer);
-    await changeTopupSettings(customer, { auto_topup_enabled: false });
-    delete billing.stripe.faults['intents.create'];
-    await lookAgain();
-    await eventually('given up', async () => (await last()).status === 'failed');
-    expect(await customer.balance()).to.equal(1100 - 8);
-    const row = await billing.service.sql('SELECT auto_topup_declines FROM accounts WHERE email = $1', [
-      customer.email,
-    ]);
-    expect(row).to.deep.equal([{ auto_topup_declines: 0 }]);
   });
 
   it('are credited if they were charged without a response, although they were switched off and the card was removed', async () => {
@@ -215,11 +198,3 @@ describe('top-ups with reversals and failures', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 });
-
-async function openTopupPage(customer: TestCustomer, amountCents = 5_000): Promise<string> {
-  const { status, body } = await customer.request('POST', '/api/billing/topup/', {
-    body: { amount_cents: amountCents },
-  });
-  expect(status, JSON.stringify(body)).to.equal(200);
-  return body.checkout_url as string;
-}

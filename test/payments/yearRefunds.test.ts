@@ -3,7 +3,6 @@ import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
-import { getId } from '../fakes/stripe/store.ts';
 import { readTasks } from '../harness/tasks.ts';
 import { findTopups } from '../harness/topupInvoices.ts';
 
@@ -21,17 +20,13 @@ describe('refunds and disputes of a running year', () => {
       )
     )[0];
 
-  const lastInvoice = (customer: TestCustomer) =>
-    getId(billing.stripe.findSubscription(billing.customerId(customer)).latest_invoice);
-
   /** Creates a customer with a year of lite, upgraded to studio. */
   const upgraded = async () => {
     const customer = await billing.createCustomer('lite');
-    const year = lastInvoice(customer);
-    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
-    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    const year = billing.lastInvoice(customer);
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'studio'));
     await billing.drained();
-    return { customer, year, upgrade: lastInvoice(customer) };
+    return { customer, year, upgrade: billing.lastInvoice(customer) };
   };
 
   it('end the subscription when the whole amount is refunded, and not before', async () => {
@@ -61,8 +56,7 @@ describe('refunds and disputes of a running year', () => {
     await eventually('on the plan that is paid', async () => (await getBillingStatus(customer))[1] === 'lite');
     expect(await findRow(customer)).to.include({ refunded_upgrade: 'studio', plan_slug: 'lite' });
     // After another paid upgrade, the plan stays.
-    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
-    billing.stripe.confirmPlanSwitch(body.checkout_url);
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'studio'));
     await billing.drained();
     expect(await getBillingStatus(customer)).to.deep.equal(['active', 'studio']);
     expect(await findRow(customer)).to.include({ refunded_upgrade: null });
@@ -72,13 +66,13 @@ describe('refunds and disputes of a running year', () => {
     const { customer, upgrade } = await upgraded();
     billing.stripe.delivery.pause = true;
     billing.stripe.refund(upgrade);
-    const subscription = billing.stripe.findSubscription(billing.customerId(customer));
+    const subscription = billing.subscription(customer);
     const again = structuredClone(billing.stripe.store.get('invoice', upgrade));
     Object.assign(again, { id: billing.stripe.store.newId('in'), status: 'open', amount_paid: 0 });
     billing.stripe.store.add<'invoice'>(again);
     subscription.latest_invoice = again.id;
     billing.stripe.delivery.pause = false;
-    const priceNow = () => billing.stripe.findSubscription(billing.customerId(customer)).items.data[0]?.price.id;
+    const priceNow = () => billing.subscription(customer).items.data[0]?.price.id;
     billing.stripe.store.emit('customer.subscription.updated', subscription);
     await billing.drained();
     expect(priceNow()).to.equal(billing.stripe.prices.studio);
@@ -92,7 +86,7 @@ describe('refunds and disputes of a running year', () => {
 
   it('end the subscription when the paid amount is refunded, although a balance covered a part', async () => {
     const customer = await billing.createCustomer('pro');
-    const invoice = lastInvoice(customer);
+    const invoice = billing.lastInvoice(customer);
     billing.stripe.store.get('invoice', invoice).total += 5_000;
     billing.stripe.refund(invoice);
     await billing.drained();
@@ -114,7 +108,7 @@ describe('refunds and disputes of a running year', () => {
 
   it('suspend the subscription when an inquiry becomes a chargeback, also without an event', async () => {
     const customers = [await billing.createCustomer('pro'), await billing.createCustomer('pro')] as const;
-    const inquiries = customers.map((one) => billing.stripe.openDispute(lastInvoice(one), { isInquiry: true }));
+    const inquiries = customers.map((one) => billing.stripe.openDispute(billing.lastInvoice(one), { isInquiry: true }));
     await billing.drained();
     expect(await getBillingStatus(customers[0])).to.deep.equal(['active', 'pro']);
     billing.stripe.escalateDispute(inquiries[0]?.id as string);
@@ -129,7 +123,7 @@ describe('refunds and disputes of a running year', () => {
 
   it('end the subscription when a prevented dispute returned the whole amount', async () => {
     const customer = await billing.createCustomer('pro');
-    billing.stripe.openDispute(lastInvoice(customer), { isPrevented: true });
+    billing.stripe.openDispute(billing.lastInvoice(customer), { isPrevented: true });
     await billing.drained();
     expect(await getBillingStatus(customer)).to.deep.equal(['canceled', null]);
   });
@@ -166,7 +160,7 @@ describe('refunds and disputes of a running year', () => {
 
   it('end a subscription that no longer exists at the processor', async () => {
     const customer = await billing.createCustomer('lite');
-    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const { id } = billing.subscription(customer);
     billing.stripe.store.remove(id);
     const passed = async (days: number) => {
       await billing.service.sql(

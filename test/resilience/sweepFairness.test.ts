@@ -84,10 +84,7 @@ describe('sweeps that read the oldest rows first', () => {
 
   it('sync the subscriptions that were synced least recently first, and those whose sync failed an hour later', async () => {
     const customers = [await billing.createCustomer('lite'), await billing.createCustomer('lite')];
-    const ids = customers.map((customer) => billing.stripe.findSubscription(billing.customerId(customer)).id) as [
-      string,
-      string,
-    ];
+    const ids = customers.map((customer) => billing.subscription(customer).id) as [string, string];
     // Too old to be listed as recent.
     for (const id of ids) billing.stripe.store.get('subscription', id).created -= 40 * 86_400;
     for (const [index, id] of ids.entries()) {

@@ -13,25 +13,6 @@ describe('invoices at Stripe', () => {
   after(() => fixture.fake.stop());
 
   describe('a paid invoice of a subscription', () => {
-    it('is listed with its plan, its period and the paid amount', async () => {
-      const { subscriptionId, invoiceId } = await fixture.createPaidInvoice('lite');
-      const { invoices, currentPeriodEnd, endedAt } = await fixture.readSubscription(subscriptionId);
-      expect(endedAt).to.equal(null);
-      expect(invoices).to.have.length(1);
-      expect(invoices[0]).to.deep.include({ id: invoiceId, isAnnual: true, plan: 'lite', paidCents: 7_200 });
-      expect(invoices[0]?.paidUntil).to.deep.equal(currentPeriodEnd);
-    });
-
-    it('reports the refunded amount', async () => {
-      const { invoiceId } = await fixture.createPaidInvoice();
-      fixture.fake.refund(invoiceId, 100);
-      expect(await fixture.readReversals(invoiceId)).to.include({ returnedCents: 100, returnedAt: null });
-      fixture.fake.refund(invoiceId);
-      const { returnedCents, returnedAt } = await fixture.readReversals(invoiceId);
-      expect(returnedCents).to.equal(34_800);
-      expect(returnedAt).to.be.an.instanceof(Date);
-    });
-
     it('reports an open or lost dispute, and none after it was won', async () => {
       for (const outcome of ['won', 'lost'] as const) {
         const { subscriptionId, invoiceId } = await fixture.createPaidInvoice();
@@ -45,16 +26,6 @@ describe('invoices at Stripe', () => {
         const closed = { openDispute: null, returnedCents: cents, reversedCents: cents, returnedAt: lostAt };
         expect(await fixture.readReversals(invoiceId)).to.deep.equal(closed);
       }
-    });
-
-    it('counts a prevented dispute as a refund, and an inquiry as nothing', async () => {
-      const [prevented, inquired] = [await fixture.createPaidInvoice(), await fixture.createPaidInvoice()];
-      fixture.fake.openDispute(prevented.invoiceId, { isPrevented: true });
-      fixture.fake.openDispute(inquired.invoiceId, { isInquiry: true });
-      const refunded = { openDispute: null, returnedCents: 34_800, reversedCents: 34_800 };
-      expect(await fixture.readReversals(prevented.invoiceId)).to.deep.include(refunded);
-      const nothing = { openDispute: null, returnedCents: 0, reversedCents: 0, returnedAt: null };
-      expect(await fixture.readReversals(inquired.invoiceId)).to.deep.equal(nothing);
     });
 
     it('was returned when the last refund completed the amount, and not by a prevented dispute about an earlier one', async () => {
@@ -103,31 +74,6 @@ describe('invoices at Stripe', () => {
       fixture.fake.creditOutOfBand(invoiceId, 34_800);
       expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
     });
-
-    it('reports the paid amount without the part that a balance covered', async () => {
-      const { subscriptionId, invoice } = await fixture.createPaidInvoice();
-      invoice.amount_paid = 4_800;
-      expect((await fixture.readSubscription(subscriptionId)).invoices[0]).to.include({ paidCents: 4_800 });
-    });
-
-    it('reports whether a refund failed, and whether another one has returned the charge', async () => {
-      const { invoiceId } = await fixture.createPaidInvoice();
-      const failed = fixture.fake.refund(invoiceId);
-      expect(await fixture.stripe.readRefund(failed.id)).to.include({ isFailed: false, isChargeRefunded: true });
-      fixture.fake.failRefund(failed.id);
-      expect(await fixture.stripe.readRefund(failed.id)).to.include({ isFailed: true, isChargeRefunded: false });
-      fixture.fake.refund(invoiceId);
-      expect(await fixture.stripe.readRefund(failed.id)).to.include({ isFailed: true, isChargeRefunded: true });
-    });
-
-    it('is not refunded while a dispute is open', async () => {
-      const { invoiceId } = await fixture.createPaidInvoice();
-      fixture.fake.openDispute(invoiceId);
-      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('disputed');
-      fixture.fake.closeDispute(invoiceId, 'lost');
-      // The dispute has returned the whole amount.
-      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
-    });
   });
 
   describe('an invoice of a subscription', () => {
@@ -159,21 +105,6 @@ describe('invoices at Stripe', () => {
       expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ reversedCents: 1_800 });
       fixture.fake.creditOutOfBand(invoiceId, 34_000);
       expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ reversedCents: 34_800 });
-    });
-
-    it('has a paid amount of zero when it was paid outside of Stripe', async () => {
-      const { url, customerId } = await fixture.openCheckout();
-      fixture.fake.completeCheckout(url, { async: true });
-      fixture.fake.payOutOfBand(customerId);
-      const invoiceId = getId(fixture.fake.findSubscription(customerId).latest_invoice);
-      expect(fixture.fake.store.get('invoice', invoiceId)).to.include({ status: 'paid', amount_paid: 34_800 });
-      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ paidCents: 0, netCents: 0, reversedCents: 0 });
-    });
-
-    it('reports an unsupported currency', async () => {
-      const { invoice, invoiceId } = await fixture.createPaidInvoice();
-      invoice.currency = 'krw';
-      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ isSupportedCurrency: false });
     });
 
     it('belongs to a plan by any price that was ever sold, and to none by another price', async () => {

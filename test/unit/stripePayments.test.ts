@@ -6,7 +6,6 @@ import {
   buildTopupOrder,
   collectAll,
   expectProcessorError,
-  getChargeId,
   RETURN_URLS,
   StripeFixture,
 } from '../harness/stripeFixture.ts';
@@ -51,18 +50,6 @@ describe('payments at Stripe', () => {
       expect(await fixture.stripe.findPaymentMethod(customerId)).to.match(/^pm_/);
     });
 
-    it('is pending while its payment is processing, and then has its outcome', async () => {
-      for (const outcome of ['succeeded', 'failed'] as const) {
-        const { customerId } = await fixture.createCustomer();
-        const request = { customerId, ...buildTopupOrder() };
-        const { url } = await fixture.stripe.openTopupCheckout(request, RETURN_URLS);
-        const intentId = fixture.fake.completeCheckout(url, { async: true }).payment_intent as string;
-        expect(await fixture.readPayment(intentId)).to.include({ status: 'pending', failureCode: null });
-        fixture.fake.settlePayment(url, outcome);
-        expect(await fixture.readPayment(intentId)).to.include({ status: outcome });
-      }
-    });
-
     it('was collected when the bank paid, however late that is asked for', async () => {
       const { customerId } = await fixture.createCustomer();
       const { url } = await fixture.stripe.openTopupCheckout({ customerId, ...buildTopupOrder() }, RETURN_URLS);
@@ -78,36 +65,6 @@ describe('payments at Stripe', () => {
       expect(isDelayed).to.equal(true);
       expect(await fixture.stripe.findCollectionTime(intentId, paidAt as Date)).to.deep.equal(collectedAt);
     });
-
-    it('is charged to the card on file once, however often it is requested', async () => {
-      const { customerId } = await fixture.subscribe();
-      const request = await fixture.buildCharge(customerId);
-      const first = await fixture.stripe.chargeTopup(request);
-      expect(first).to.include({
-        topupUuid: request.topupUuid,
-        status: 'succeeded',
-        amountCents: 5_000,
-        failureCode: null,
-      });
-      expect(await fixture.stripe.chargeTopup(request)).to.deep.equal(first);
-      expect(fixture.fake.summarize().topups.get(request.topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
-    });
-
-    for (const [card, failureCode] of [
-      ['declined', 'declined'],
-      ['authentication_required', 'authentication_required'],
-    ] as const) {
-      it(`fails with ${failureCode} for such a card, also when it is repeated`, async () => {
-        const { customerId } = await fixture.subscribe();
-        fixture.fake.setCard(customerId, card);
-        const request = await fixture.buildCharge(customerId);
-        const first = await fixture.stripe.chargeTopup(request);
-        expect(first).to.include({ topupUuid: request.topupUuid, status: 'failed', failureCode });
-        fixture.fake.setCard(customerId, 'ok');
-        expect(await fixture.stripe.chargeTopup(request)).to.deep.equal(first);
-        expect(await fixture.readPayment(first.intentId)).to.deep.equal(first);
-      });
-    }
 
     it('is rejected with a removed card, a card of another customer, and an amount that is too small', async () => {
       const { customerId } = await fixture.subscribe();
@@ -136,28 +93,6 @@ describe('payments at Stripe', () => {
       expect(fixture.fake.summarize().topups.get(topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
     });
 
-    it('is reversed by the refunded amount', async () => {
-      const { intentId, chargeId } = await fixture.chargeTopup();
-      fixture.fake.refund(intentId, 2_000);
-      expect(await fixture.readPayment(intentId)).to.include({ status: 'succeeded', reversedCents: 2_000 });
-      fixture.fake.refund(intentId);
-      expect(await fixture.stripe.readCharge(chargeId)).to.include({ intentId, reversedCents: 5_000 });
-    });
-
-    it('is reversed by a dispute until it is won, and permanently when it is lost', async () => {
-      for (const [outcome, reversedCents] of [
-        ['won', 0],
-        ['lost', 5_000],
-      ] as const) {
-        const { intentId, chargeId } = await fixture.chargeTopup();
-        const dispute = fixture.fake.openDispute(intentId);
-        expect(await fixture.stripe.findDisputedCharge(dispute.id)).to.equal(chargeId);
-        expect(await fixture.readPayment(intentId)).to.include({ reversedCents: 5_000 });
-        fixture.fake.closeDispute(intentId, outcome);
-        expect(await fixture.readPayment(intentId)).to.include({ reversedCents });
-      }
-    });
-
     it('is not reversed by an inquiry, and never by more than was paid', async () => {
       const { intentId } = await fixture.chargeTopup();
       fixture.fake.openDispute(intentId, { isInquiry: true });
@@ -181,14 +116,6 @@ describe('payments at Stripe', () => {
       const listed = await collectAll(fixture.stripe.listPaymentsSince(since));
       expect(listed).to.include.members(made.map(({ intentId }) => intentId));
       expect(new Set(listed).size).to.equal(listed.length);
-    });
-  });
-
-  describe("the charge of a subscription's invoice", () => {
-    it('names the invoice and the subscription', async () => {
-      const { subscriptionId, invoiceId } = await fixture.createPaidInvoice();
-      const charge = await fixture.stripe.readCharge(getChargeId(fixture.fake, subscriptionId));
-      expect(charge).to.deep.equal({ invoiceId, subscriptionId });
     });
   });
 

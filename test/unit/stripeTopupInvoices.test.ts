@@ -59,35 +59,6 @@ describe('invoices of top-ups at Stripe', () => {
       });
     });
 
-    it('are found by the payment of the page, with number, amounts and addresses', async () => {
-      const { order, session, intentId } = await payOnPage();
-      const found = await fixture.stripe.findTopupInvoice(intentId);
-      expect(found).to.deep.include({ topupUuid: order.topupUuid, intentId });
-      expect(found?.document).to.include({
-        id: session.invoice,
-        status: 'paid',
-        currency: 'usd',
-        totalCents: 5_000,
-        taxCents: 0,
-        discountCents: 0,
-      });
-      expect(found?.document.number).to.match(/^FAKE-/);
-      expect(found?.document.hostedUrl).to.match(/^http.*\/invoices\//);
-      expect(found?.document.pdfUrl).to.match(/\/pdf$/);
-      expect(await fixture.stripe.readTopupInvoice(session.invoice as string)).to.deep.equal(found);
-    });
-
-    it('do not exist before Stripe has created them, and not for subscriptions', async () => {
-      fixture.fake.store.delaysInvoices = true;
-      const { intentId } = await payOnPage();
-      expect(await fixture.stripe.findTopupInvoice(intentId)).to.equal(null);
-      fixture.fake.issueDelayedInvoices();
-      expect((await fixture.stripe.findTopupInvoice(intentId))?.intentId).to.equal(intentId);
-      const { invoiceId } = await fixture.createPaidInvoice();
-      expect(await fixture.stripe.readTopupInvoice(invoiceId)).to.equal(null);
-      expect(await fixture.stripe.readInvoiceDocument(invoiceId)).to.include({ id: invoiceId, totalCents: 34_800 });
-    });
-
     it('are issued for a payment without a page, once, and the request for the payment names no tax', async () => {
       const { intentId, topupUuid, accountUuid, customerId, paymentMethodId } = await fixture.chargeTopup();
       expect(lastRequest('intents.create')?.params).to.deep.equal({
@@ -150,16 +121,6 @@ describe('invoices of top-ups at Stripe', () => {
       expect((await fixture.stripe.issueTopupInvoice(intentId))?.document.status).to.equal('paid');
     });
 
-    it('report that another payment has paid them', async () => {
-      const { intentId, topupUuid } = await fixture.chargeTopup();
-      fixture.fake.faults['invoices.attachPayment'] = 'error';
-      await captureError(fixture.stripe.issueTopupInvoice(intentId));
-      delete fixture.fake.faults['invoices.attachPayment'];
-      fixture.fake.deleteSavedErrors();
-      fixture.fake.payOpenInvoice(fixture.fake.findTopupInvoice(topupUuid)?.id as string);
-      expect(await captureError(fixture.stripe.issueTopupInvoice(intentId))).to.include({ fault: 'rejected' });
-    });
-
     it('are not issued for a failed payment, an unknown one, or one for something else', async () => {
       const { customerId, subscriptionId } = await fixture.subscribe();
       fixture.fake.setCard(customerId, 'declined');
@@ -199,28 +160,6 @@ describe('invoices of top-ups at Stripe', () => {
       expect(params.line_items[0].price_data.tax_behavior).to.equal('exclusive');
     });
 
-    it('charge without a page what the draft of the invoice says, once, and finalize that draft', async () => {
-      const customer = await fixture.subscribe();
-      setAddress(customer.customerId);
-      const charge = await fixture.buildCharge(customer.customerId, customer.accountUuid);
-      const payment = await withTax().chargeTopup(charge);
-      expect(payment).to.include({ status: 'succeeded', amountCents: 5_950, taxCents: 950 });
-      expect(await withTax().chargeTopup(charge)).to.deep.equal(payment);
-      const issued = await withTax().issueTopupInvoice(payment.intentId);
-      expect(issued?.document).to.include({ status: 'paid', totalCents: 5_950, taxCents: 950 });
-      const { succeeded, invoices, taxCents } = fixture.fake.summarize().topups.get(charge.topupUuid) ?? {};
-      expect([succeeded, invoices?.length, taxCents]).to.deep.equal([1, 1, 950]);
-      expect(await fixture.readPayment(payment.intentId)).to.include({ amountCents: 5_950, taxCents: 950 });
-    });
-
-    it('charge nothing without an address, and say so', async () => {
-      const { customerId } = await fixture.subscribe();
-      const charge = await fixture.buildCharge(customerId);
-      const error = await captureError(withTax().chargeTopup(charge));
-      expect(error).to.include({ fault: 'rejected', isAddressMissing: true });
-      expect(countIntents(charge.topupUuid)).to.equal(0);
-    });
-
     it('leave no draft after a decline', async () => {
       const { customerId } = await fixture.subscribe();
       setAddress(customerId);
@@ -243,14 +182,6 @@ describe('invoices of top-ups at Stripe', () => {
       expect(fixture.fake.store.get('invoice', id)).to.include({ status: 'void', total: 6_250 });
       expect(fixture.fake.findTopupInvoice(charge.topupUuid)).to.equal(undefined);
     });
-
-    it('tax the checkout of a plan, whose commission stays net', async () => {
-      const { customerId, accountUuid } = await fixture.createCustomer();
-      const request = { customerId, accountUuid, plan: 'pro' as const, metadata: {} };
-      const url = await withTax().openSubscriptionCheckout(request, RETURN_URLS, randomUUID());
-      const { invoice } = fixture.fake.completeCheckout(url);
-      expect(await withTax().readInvoice(invoice as string)).to.include({ paidCents: 41_412, netCents: 34_800 });
-    });
   });
 
   describe('with promotion codes', () => {
@@ -266,17 +197,6 @@ describe('invoices of top-ups at Stripe', () => {
       const { params } = lastRequest('checkout.create') as { params: any };
       expect(params.allow_promotion_codes).to.equal('true');
       expect(params.line_items[0].price_data.product_data.description).to.include('credits in the same proportion');
-    });
-
-    it('complete a page without a payment if the discount covers everything', async () => {
-      fixture.fake.store.promotionCodes.set('ALL', { percentOff: 100 });
-      const { session } = await payOnPage(withCodes(), 'ALL');
-      expect(await fixture.stripe.readCheckoutSession(session.id)).to.deep.equal({
-        subscriptionId: null,
-        intentId: null,
-        isOpen: false,
-        isFree: true,
-      });
     });
 
     it('start a subscription without a payment if the discount covers everything, which earns no commission', async () => {

@@ -2,11 +2,10 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { createStripeClient } from '../../shared/gateways/payments/stripeClient.ts';
-import type { StripeProcessor } from '../../shared/gateways/payments/stripeProcessor.ts';
 import { signPayload } from '../fakes/stripe/events.ts';
 import { HttpFake } from '../fakes/httpFake.ts';
 import { readTextBody } from '../fakes/misbehave.ts';
-import { expectProcessorError, RETURN_URLS, StripeFixture } from '../harness/stripeFixture.ts';
+import { RETURN_URLS, StripeFixture } from '../harness/stripeFixture.ts';
 
 describe('webhooks of Stripe', () => {
   const fixture = new StripeFixture();
@@ -30,35 +29,6 @@ describe('webhooks of Stripe', () => {
           type: 'invoice.paid',
           objectId: 'in_1',
         });
-      }
-    });
-
-    it('is rejected when it is older than five minutes', async () => {
-      await expectRejectedSignature(
-        fixture.stripe,
-        body,
-        await signPayload(body.toString(), fixture.fake.webhookSecret, nowSeconds() - 310),
-      );
-    });
-
-    it('is rejected when it was changed, signed with another secret, or not signed', async () => {
-      const signature = await signPayload(body.toString(), fixture.fake.webhookSecret);
-      await expectRejectedSignature(fixture.stripe, Buffer.from(body.toString().replace('in_1', 'in_2')), signature);
-      await expectRejectedSignature(fixture.stripe, Buffer.concat([body, Buffer.from(' ')]), signature);
-      await expectRejectedSignature(fixture.stripe, Buffer.alloc(0), signature);
-      await expectRejectedSignature(fixture.stripe, body, await signPayload(body.toString(), 'whsec_other'));
-      await expectRejectedSignature(fixture.stripe, body, signature.replace(/v1=\w{8}/, 'v1=00000000'));
-      for (const nonsense of ['', 'nonsense', 't=,v1=', `t=${nowSeconds()},v0=abc`])
-        await expectRejectedSignature(fixture.stripe, body, nonsense);
-    });
-
-    it('is rejected when it is signed but not an event', async () => {
-      for (const payload of ['', 'nonsense', 'null', '[]', '{}', '{"id":"evt_1","type":"invoice.paid"}']) {
-        await expectRejectedSignature(
-          fixture.stripe,
-          Buffer.from(payload),
-          await signPayload(payload, fixture.fake.webhookSecret),
-        );
       }
     });
   });
@@ -167,10 +137,6 @@ describe('webhooks of Stripe', () => {
 
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1_000);
-}
-
-async function expectRejectedSignature(stripe: StripeProcessor, payload: Buffer, signature: string): Promise<void> {
-  await expectProcessorError((async () => stripe.verifyEvent(payload, signature))(), 'rejected');
 }
 
 /** A webhook that records what it receives, and responds with a configurable status. */

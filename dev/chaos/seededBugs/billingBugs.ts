@@ -51,8 +51,8 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/billing/paymentEvents.ts',
         within: 'applyEvent',
-        find: '(await markEventApplied($eventId, $transaction))',
-        replace: 'true',
+        find: 'findProblem($snapshots) === null && (await $unapplied.patch({ processed_at: now() })) === 0',
+        replace: 'false',
       },
       { file: REGISTRY, find: 'singleFlight(reconcilePayments)', replace: 'async () => {}' },
       { file: REGISTRY, find: 'singleFlight(runBillingMaintenance)', replace: 'async () => {}' },

@@ -36,13 +36,8 @@ const BALANCE_POLL_INTERVAL_MS = 250;
  * recovered, when automatic top-ups are off, or within an hour of the last one.
  */
 async function chargeTriggeredAutoTopup(accountId: number): Promise<void> {
-  try {
-    const topup = await claimAutoTopup(accountId, null);
-    if (topup !== undefined) await settleAutoTopup(topup, chargeAutoTopup);
-  } catch (err) {
-    if (!(err instanceof ProcessorError)) throw err;
-    logProcessorError(err, { accountId }, 'automatic top-up not claimed: purchases not synced; sweep will retry');
-  }
+  const topup = await claimAutoTopup(accountId, null);
+  if (topup instanceof Topup) await settleAutoTopup(topup, chargeAutoTopup);
 }
 
 const CONCURRENCY = 4;
@@ -93,15 +88,8 @@ function chargeWithTimeout(accountId: number, credits: number, timeoutMs: number
 }
 
 async function chargeForGeneration(accountId: number, credits: number): Promise<AutoTopupOutcome> {
-  let topup: Topup | undefined;
-  try {
-    topup = await claimAutoTopup(accountId, credits);
-  } catch (err) {
-    if (!(err instanceof ProcessorError)) throw err;
-    logProcessorError(err, { accountId }, 'automatic top-up not claimed: purchases not synced');
-    return 'unchecked';
-  }
-  if (topup === undefined) return 'none';
+  const topup = await claimAutoTopup(accountId, credits);
+  if (!(topup instanceof Topup)) return topup;
   const { uuid } = topup;
   const status = await settleAutoTopup(topup, chargeAutoTopup).catch((err: unknown) => {
     logger.error({ err, topup: uuid }, 'automatic top-up not settled; sweep will retry');
@@ -114,17 +102,24 @@ async function chargeForGeneration(accountId: number, credits: number): Promise<
  * Claims the account's top-up of this hour and records it with its need, before anything is charged. The claim stays,
  * whatever the outcome of the charge, so that two processes never both charge.
  * @param neededCredits that a create needs; null for a recorded trigger.
- * @throws ProcessorError if the processor does not say what the customer has paid already: nothing is claimed.
+ * @returns `none` if none is due, and `unchecked` if the processor does not say what the customer has paid already.
  */
-async function claimAutoTopup(accountId: number, neededCredits: number | null): Promise<Topup | undefined> {
-  if ((await readAutoTopupState(accountId, neededCredits, now())).state !== 'due') return undefined;
-  await syncPurchases(accountId);
-  const isChargedAlready = neededCredits === null && (await hasUnknownCharge(accountId));
+async function claimAutoTopup(accountId: number, neededCredits: number | null): Promise<Topup | 'none' | 'unchecked'> {
+  if ((await readAutoTopupState(accountId, neededCredits, now())).state !== 'due') return 'none';
+  let isChargedAlready = false;
+  try {
+    await syncPurchases(accountId);
+    isChargedAlready = neededCredits === null && (await hasUnknownCharge(accountId));
+  } catch (err) {
+    if (!(err instanceof ProcessorError)) throw err;
+    logProcessorError(err, { accountId }, 'automatic top-up not claimed: purchases not synced');
+    return 'unchecked';
+  }
   return withDueGrants(accountId, async (transaction, account, at) => {
     const { state } = await readAutoTopupState(accountId, neededCredits, at, transaction);
-    if (state !== 'due') return undefined;
+    if (state !== 'due') return 'none';
     await account.$query(transaction).patch({ auto_topup_claimed_at: at, auto_topup_triggered_at: null });
-    if (isChargedAlready) return undefined;
+    if (isChargedAlready) return 'none';
     const { auto_topup_amount_cents: amountCents } = account;
     return createTopup(account, 'automatic', amountCents, uuidv7(), { transaction, at, neededCredits });
   });
@@ -151,9 +146,7 @@ async function hasUnknownCharge(accountId: number): Promise<boolean> {
 }
 
 /** Settles an automatic top-up that may or may not have been charged. */
-export async function retryAutoTopup(topup: Topup): Promise<void> {
-  await settleAutoTopup(topup, findOrChargeAutoTopup);
-}
+export const retryAutoTopup = (topup: Topup) => settleAutoTopup(topup, findOrChargeAutoTopup);
 
 /** Charges a top-up and credits it. It stays pending while the outcome is unknown, and the sweep retries. */
 async function settleAutoTopup(

@@ -105,15 +105,7 @@ async function startPlanChange(
   origin: RequestOrigin,
 ): Promise<CheckoutUrl> {
   const { status, plan_slug: plan, stripe_subscription_id: subscriptionId } = current;
-  if (plan === slug && status === 'active') {
-    throw new ServiceError(
-      'validation_error',
-      `plan: the account is on the ${getPlanBySlug(slug).name} plan already.`,
-      {
-        field: 'plan',
-      },
-    );
-  }
+  if (plan === slug && status === 'active') throw buildSamePlanError(slug);
   if (status !== 'active') {
     throw new ServiceError(
       'validation_error',
@@ -136,6 +128,11 @@ async function startPlanChange(
   }
 }
 
+function buildSamePlanError(slug: PlanSlug): ServiceError {
+  const detail = `plan: the account is on the ${getPlanBySlug(slug).name} plan already.`;
+  return new ServiceError('validation_error', detail, { field: 'plan' });
+}
+
 /**
  * Activates a plan whose payment is simulated and grants its first month's credits, or switches to it.
  * @throws ServiceError validation_error if the account is already on that plan.
@@ -150,11 +147,7 @@ async function activateSimulatedPlan(
     await record(transaction);
     const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
     if (current !== undefined && current.current_period_end > now()) {
-      if (current.plan_slug === slug) {
-        throw new ServiceError('validation_error', `plan: the account is on the ${plan.name} plan already.`, {
-          field: 'plan',
-        });
-      }
+      if (current.plan_slug === slug) throw buildSamePlanError(slug);
       await recordPlanChange(transaction, current, { plan: slug, until: current.paid_until });
       const changed = await current.$query(transaction).patchAndFetch({ plan_slug: slug });
       await continueSubscription(transaction, account, changed);

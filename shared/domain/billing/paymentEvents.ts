@@ -1,4 +1,3 @@
-import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
@@ -50,8 +49,8 @@ async function applyEvent(eventId: string, snapshots: AccountSnapshot[]): Promis
     // An event with a problem stays unapplied, so that it is retried; its other parts are applied now.
     // The copy of the event contains the e-mail address, which was erased.
     if (account.erased_at !== null) await PaymentEvent.query(transaction).findById(eventId).patch({ payload: '' });
-    const isApplicable = findProblem(snapshots) !== null || (await markEventApplied(eventId, transaction));
-    if (!isApplicable) return;
+    const unapplied = PaymentEvent.query(transaction).findById(eventId).whereNull('processed_at');
+    if (findProblem(snapshots) === null && (await unapplied.patch({ processed_at: now() })) === 0) return;
     // No part reads a column of the account that an earlier one writes.
     await recordSubscriptionChange(transaction, account, async () => {
       for (const { apply } of snapshots) await apply(transaction, account);
@@ -61,15 +60,6 @@ async function applyEvent(eventId: string, snapshots: AccountSnapshot[]): Promis
 
 function findProblem(snapshots: AccountSnapshot[]): string | null {
   return snapshots.find(({ problem }) => problem !== null)?.problem ?? null;
-}
-
-/** @returns false if the event was applied before. */
-async function markEventApplied(eventId: string, transaction: Transaction): Promise<boolean> {
-  const marked = await PaymentEvent.query(transaction)
-    .patch({ processed_at: now() })
-    .where({ event_id: eventId })
-    .whereNull('processed_at');
-  return marked === 1;
 }
 
 const CLEAR_PAYLOADS = prepared(

@@ -57,13 +57,8 @@ export async function startCreditPeriods(
   };
   return postEntries(transaction, account, [...expiry, grant], {
     ...changes,
-    period_index: 0,
-    period_start: subscription.started_at,
-    period_end: addMonths(subscription.started_at, 1),
-    period_granted: monthlyCredits,
-    period_rollover: 0,
-    generation_count_at_period_start: account.generation_count,
-    period_used: 0,
+    ...buildPeriod(subscription, { month: 0, granted: monthlyCredits, rollover: 0 }),
+    ...nothingUsed(account),
   });
 }
 
@@ -92,7 +87,7 @@ export async function resumeCreditPeriods(
   subscription: Subscription,
   changes: Partial<Account>,
 ): Promise<Account> {
-  const { uuid, started_at: startedAt } = subscription;
+  const { uuid } = subscription;
   const [last] = await runStatement<EndedMonth>(FIND_ENDED_MONTH, { account: account.id, uuid }, transaction);
   if (last === undefined) throw new Error(`Subscription ${subscription.id} was not granted any month.`);
   const { month, granted, rollover, expired } = last;
@@ -105,13 +100,27 @@ export async function resumeCreditPeriods(
   };
   return postEntries(transaction, account, expired === 0 ? [] : [restored], {
     ...changes,
+    ...buildPeriod(subscription, { month, granted, rollover }),
+  });
+}
+
+function buildPeriod(
+  { started_at: startedAt }: Subscription,
+  { month, granted, rollover }: Pick<EndedMonth, 'month' | 'granted' | 'rollover'>,
+): Partial<Account> {
+  return {
     period_index: month,
     period_start: addMonths(startedAt, month),
     period_end: addMonths(startedAt, month + 1),
     period_granted: granted,
     period_rollover: rollover,
-  });
+  };
 }
+
+const nothingUsed = ({ generation_count: count }: Account) => ({
+  generation_count_at_period_start: count,
+  period_used: 0,
+});
 
 interface EndedMonth {
   month: number;
@@ -162,8 +171,7 @@ export async function endCreditPeriods(
     period_end: null,
     period_granted: 0,
     period_rollover: 0,
-    generation_count_at_period_start: account.generation_count,
-    period_used: 0,
+    ...nothingUsed(account),
   });
 }
 
