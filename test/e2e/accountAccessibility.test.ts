@@ -3,7 +3,14 @@ import type { Browser, Page } from 'playwright-core';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
-import { expectFits, findAxeViolations, NARROW_WIDTH, openContext, STYLE_RULES } from '../harness/browserPages.ts';
+import {
+  expectFits,
+  findAxeViolations,
+  loadAxe,
+  NARROW_WIDTH,
+  openContext,
+  STYLE_RULES,
+} from '../harness/browserPages.ts';
 import { createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
@@ -239,9 +246,10 @@ describe('the accessibility of pages', () => {
     ];
   };
 
-  /** Opens a window. The policy of the pages does not allow the checker to be loaded. */
+  /** Opens a window with the checker, which the policy of the pages does not allow to be loaded. */
   async function openPage(visitor: TestCustomer | undefined): Promise<Page> {
     const context = await openContext(browser, billing.service.baseUrl, visitor?.cookie, { bypassCSP: true });
+    await loadAxe(context);
     return context.newPage();
   }
 

@@ -58,11 +58,11 @@ describe('the previous release', () => {
     for (const close of closers.toReversed()) await close();
   });
 
-  /** Runs a program of a release from its sources. @returns its log so far. */
+  /** Runs a program of a release: from its sources, or for these sources from their build. @returns its log so far. */
   function start({ folder }: Release, main: string, env: Record<string, string>) {
     const program = startProgram({
       name: main,
-      args: ['--import', 'tsx', main],
+      args: folder === ROOT ? [`dist/${main.replace(/ts$/, 'js')}`] : ['--import', 'tsx', main],
       cwd: folder,
       env: { NODE_ENV: 'test', ...env },
     });

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Browser, BrowserContext } from 'playwright-core';
-import { launchBrowser } from '../harness/realBrowser.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { changeOwner } from '../harness/people.ts';
@@ -220,56 +218,6 @@ describe('staff pages', () => {
       expect(findCard(text, 'Credits used')).to.match(
         /<th scope="row">\d+ \w+, so far<\/th><td class="number">35<\/td>/,
       );
-    });
-  });
-
-  describe('in a real browser', () => {
-    let browser: Browser;
-    let context: BrowserContext;
-    before(async function () {
-      browser = await launchBrowser(this);
-      context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-      const [name = '', value = ''] = staff.cookie.split('=');
-      await context.addCookies([{ name, value, url: service.baseUrl }]);
-    });
-    after(() => browser?.close());
-
-    const open = async (path: string) => {
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on('console', (message) => {
-        if (message.type() === 'error') complaints.push(message.text());
-      });
-      page.on('pageerror', (error) => complaints.push(error.message));
-      page.on('request', (request) => {
-        const { origin } = new URL(request.url());
-        if (origin !== service.baseUrl && origin !== 'null') complaints.push(`asked ${origin}`);
-      });
-      await page.goto(`${service.baseUrl}${path}`);
-      return { page, complaints };
-    };
-
-    it('the queue board works under its policy and applies changes', async () => {
-      const { page, complaints } = await open(BOARD);
-      await page.getByText('dispatch').first().waitFor();
-      await page.goto(`${service.baseUrl}${BOARD}/queue/dispatch?status=completed`);
-      await page.getByText('generation.dispatch').first().waitFor();
-      const paused = await page.evaluate(
-        `fetch('${BOARD}/api/queues/media/pause', { method: 'PUT' }).then((response) => response.status)`,
-      );
-      expect(paused).to.equal(200);
-      expect(complaints).to.deep.equal([]);
-      await change('media/resume', staff, { origin: service.baseUrl });
-    });
-
-    it('the dashboard links to the queue board, which links back', async () => {
-      const { page, complaints } = await open('/admin/');
-      expect(await page.locator('svg.chart, .plot').count()).to.equal(9);
-      await page.getByRole('link', { name: 'Queues and jobs' }).click();
-      await page.getByText('dispatch').first().waitFor();
-      await page.getByRole('link', { name: 'Back to the admin dashboard' }).click();
-      await page.getByRole('heading', { name: 'Signups' }).waitFor();
-      await eventually('nothing is complained about', () => complaints.length === 0, 1_000);
     });
   });
 });

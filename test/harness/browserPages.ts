@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
@@ -57,6 +56,9 @@ export async function expectOutcome(page: Page, address: string, title: string):
 
 const AXE_SOURCE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
+/** Loads the checker into each document of a window. Sending it to each would take most of the time of a check. */
+export const loadAxe = (context: BrowserContext): Promise<unknown> => context.addInitScript({ path: AXE_SOURCE });
+
 /** Rules whose result depends on colors or on the layout. The others read the document alone. */
 export const STYLE_RULES = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable'];
 
@@ -66,7 +68,6 @@ export const STYLE_RULES = ['color-contrast', 'link-in-text-block', 'scrollable-
  * @returns one line for each violation.
  */
 export async function findAxeViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(`${readFileSync(AXE_SOURCE, 'utf8')};true`);
   const options = JSON.stringify({ resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) });
   const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as {
     violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];

@@ -25,11 +25,17 @@ export function sortForParallelRun(files: readonly string[], timings: Timings = 
   const isLong = (file: string) => getSeconds(file) >= LONG_FILE_SECONDS;
   const [long, others] = [longestFirst.filter(isLong), longestFirst.filter((file) => !isLong(file))];
   const share = sumSeconds(others) / sumSeconds(long) / 2;
-  const sorted = long.flatMap((file) => {
-    const beside: string[] = [];
-    while (sumSeconds(beside) < share * getSeconds(file) && others.length > 0) beside.push(others.shift() as string);
-    return [file, ...beside];
-  });
+  let [longSeconds, besideSeconds] = [0, 0];
+  const sorted: string[] = [];
+  for (const file of long) {
+    sorted.push(file);
+    longSeconds += getSeconds(file);
+    while (besideSeconds < share * longSeconds && others.length > 0) {
+      const beside = others.shift() as string;
+      sorted.push(beside);
+      besideSeconds += getSeconds(beside);
+    }
+  }
   return [...sorted, ...others];
 }
 
