@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
@@ -14,14 +15,18 @@ const EXPORT = '/account/export/';
 const DELETE = '/account/delete/';
 const UNDO = '/account/delete/undo/';
 
-/** Makes the second member the owner, as a hand-over does. */
-const HAND_OVER = [
-  `UPDATE members SET role = 'admin' WHERE account_id = $1 AND number = 1`,
-  `UPDATE members SET role = 'owner' WHERE account_id = $1 AND number = 2`,
-  `UPDATE accounts a SET email = p.email, first_name = p.first_name, language = p.language, use_case = p.use_case,
-          social_provider = p.social_provider
-     FROM members m JOIN people p ON p.id = m.person_id WHERE a.id = $1 AND m.account_id = a.id AND m.number = 2`,
-];
+/** Statements that hand an account over after a restore. */
+const [, HAND_OVER = ''] =
+  /^BEGIN;\n(UPDATE members.*?)^COMMIT;$/ms.exec(
+    readFileSync(new URL('../../docs/backup.md', import.meta.url), 'utf8'),
+  ) ?? [];
+
+/** Builds the statements that make the second member the owner. */
+const buildHandOver = (id: number) =>
+  HAND_OVER.replaceAll(':account', String(id)).replace(
+    ":'uuid'",
+    `(SELECT uuid FROM members WHERE account_id = ${id} AND number = 2)`,
+  );
 
 describe('a hand-over of an account', () => {
   const service = useTestService({ workers: 0 });
@@ -38,10 +43,39 @@ describe('a hand-over of an account', () => {
     await whileAccountIsLocked(service, id, async (holder) => {
       submitted = visitor.submitForm(service.baseUrl + action, form);
       await waitForLockWaits(service);
-      for (const statement of HAND_OVER) await holder.query(statement, [id]);
+      await holder.query(buildHandOver(id));
     });
     return submitted as Promise<HttpPage>;
   }
+
+  it('is repeated after a restore by statements that leave the same rows', async () => {
+    const states = [];
+    for (const isRestored of [false, true]) {
+      const owner = await service.createCustomer(null);
+      const heir = await addMember(owner, 'developer');
+      const id = await getAccountId(service, owner);
+      await service.sql(
+        `WITH enrolled AS (UPDATE accounts SET is_affiliate = true WHERE id = $1)
+         INSERT INTO affiliates (account_id, code, connect_account_id, connect_onboarded, payout_enabled, created_at)
+         VALUES ($1, $2, $2, true, true, now())`,
+        [id, `code-${id}`],
+      );
+      const { uuid } = await findListed(owner, heir);
+      if (isRestored) await service.sql(buildHandOver(id));
+      else expect((await owner.requestWithSession('POST', `/api/members/${uuid}/hand-over/`)).status).to.equal(204);
+      const [state] = await service.sql(
+        `SELECT (SELECT json_agg(role ORDER BY number) FROM members WHERE account_id = a.id) AS roles,
+                (SELECT json_agg(lacks_staff_rights) FROM api_keys WHERE account_id = a.id) AS keys,
+                f.connect_account_id, f.connect_onboarded, f.payout_enabled, a.email = $2 AS is_address_of_heir,
+                a.first_name, a.language, a.use_case, a.social_provider
+           FROM accounts a JOIN affiliates f ON f.account_id = a.id WHERE a.id = $1`,
+        [id, heir.email],
+      );
+      states.push(state);
+    }
+    expect(states[1]).to.deep.equal(states[0]);
+    expect(states[0]).to.deep.include({ roles: ['admin', 'owner'], keys: [true], is_address_of_heir: true });
+  });
 
   it('leaves the former owner no download that waited for it', async () => {
     const owner = await service.createCustomer(null);

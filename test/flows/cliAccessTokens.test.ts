@@ -47,6 +47,8 @@ describe('the command line, signed in through the browser', () => {
       )
     )[0].n as number;
 
+  const buildRejectedToken = () => cli.user.readCredentials().tokens.accessToken.replace(/.{8}$/, 'AAAAAAAA');
+
   /** Makes it impossible to write the file of this process that replaces the credentials. */
   const block = (): undefined => {
     mkdirSync(`${cli.user.file}.${process.pid}`);
@@ -75,9 +77,7 @@ describe('the command line, signed in through the browser', () => {
     });
 
     it('is refreshed if the service rejects it before it expires', async () => {
-      cli.user.changeTokens({
-        accessToken: cli.user.readCredentials().tokens.accessToken.replace(/.{8}$/, 'AAAAAAAA'),
-      });
+      cli.user.changeTokens({ accessToken: buildRejectedToken() });
       expect((await cli.user.run('usage')).status).to.equal(0);
       expect(await countRefreshTokens()).to.equal(2);
     });
@@ -108,11 +108,25 @@ describe('the command line, signed in through the browser', () => {
         'UPDATE oauth_grants SET revoked_at = now() WHERE account_id = (SELECT id FROM accounts WHERE email = $1)',
         [cli.user.customer.email],
       );
-      const { status, stderr } = await cli.user.run('usage');
+      // The first request of the second command needs no token, so that the service rejects the token of its create.
+      for (const command of [['usage'], ['create', 'image', 'A lighthouse']]) {
+        const { status, stderr } = await cli.user.run(...command);
+        expect([status, stderr]).to.deep.equal([
+          3,
+          'Error: The sign-in has ended. The application was disconnected. Run genmeter login.\n',
+        ]);
+      }
+    });
+
+    it('ends a create with a temporary error, without a charge, if it is rejected and cannot be refreshed', async () => {
+      const endpoint = await expireWith(() => ({ error: 'temporarily_unavailable', error_description: 'Try later.' }));
+      cli.user.changeTokens({ expiresAt: Date.now() + 3_600_000, accessToken: buildRejectedToken() });
+      const { status, stderr } = await cli.user.run('create', 'image', 'A lighthouse');
       expect([status, stderr]).to.deep.equal([
-        3,
-        'Error: The sign-in has ended. The application was disconnected. Run genmeter login.\n',
+        5,
+        'Error: The sign-in could not be refreshed. Try later. Try again in a minute.\n',
       ]);
+      await endpoint.stop();
     });
 
     it('is not refreshed while the next tokens cannot be stored, and the sign-in remains', async () => {

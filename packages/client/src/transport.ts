@@ -14,7 +14,7 @@ export interface GenmeterOptions {
    * Returns an OAuth access token, instead of a key. It is called for each attempt, and once more for a request whose
    * token was rejected (401), with that token. The timeout includes it; the signal aborts when the attempt times out or
    * the request is ended. A call that fails is repeated, except after a GenmeterError that is not transient. The last
-   * error is thrown as it is.
+   * error is thrown as it is, or that of an earlier attempt which the service may have executed.
    */
   getToken?: ((rejected: string | undefined, signal: AbortSignal) => Promise<string>) | undefined;
   /** Address of the service, such as `https://api.example.com`. */
@@ -124,8 +124,8 @@ export class Transport {
         const delayMs = computeRetryDelay(number, retryAfterMs);
         const isRepeatable = isUnsent ? mayRequestTokenAgain(error) : mayRepeat(call, error);
         if (number >= this.#maxRetries || !isRepeatable || delayMs === undefined) {
-          // A 429 says that its own attempt was not executed, and nothing of an earlier one.
-          throw status === 429 ? (uncertain ?? error) : error;
+          // Neither a 429 nor a missing token says whether an earlier attempt was executed.
+          throw isUnsent || status === 429 ? (uncertain ?? error) : error;
         }
         await sleep(delayMs, signal);
       }

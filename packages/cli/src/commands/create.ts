@@ -109,6 +109,8 @@ async function createGeneration(kind: Kind, text: string, given: CreateOptions, 
 /** Returns whether a create may have been charged although its response says nothing, or none has arrived. */
 function isOutcomeUnknown(error: unknown): boolean {
   if (!(error instanceof GenmeterError)) return true;
+  // The sign-in has no valid token, so that nothing was sent.
+  if (error.cause instanceof CommandError) return false;
   return error.status === undefined || ['internal_error', 'unexpected_response'].includes(error.error);
 }
 
