@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { CROSS_CHECKS } from './configChecks.ts';
 import { Environment } from './configVariables.ts';
 import type { PriceVariable } from '../spec/plans.ts';
 import { unescapeLineBreaks } from './signInSettings.ts';
+import { describeExpected } from './validation/describeExpected.ts';
 
 /**
  * Kind of a process, which decides the variables that it reads. `service` (API and worker) reads all of them. `admin`
@@ -147,33 +148,11 @@ function expandEnv(variable: string, json: string, env: Record<string, string | 
   });
 }
 
-function describeSchemaError(error: {
-  instancePath: string;
-  keyword: string;
-  message?: string;
-  params: Record<string, unknown>;
-}) {
-  if (error.keyword === 'required') {
-    const name = String(error.params['missingProperty']);
-    return `${name} is not set: it must be ${describeExpectedValue(name)}.`;
-  }
-  const name = error.instancePath.slice(1);
-  if (error.keyword === 'enum')
-    return `${name} must be one of ${(error.params['allowedValues'] as string[]).join(', ')}.`;
-  return `${name} must be ${describeExpectedValue(name)}.`;
-}
-
-interface DescribedSchema {
-  description?: string;
-  minimum?: number;
-  maximum?: number;
-}
-
-function describeExpectedValue(name: string): string {
-  const { description, minimum, maximum } = (Environment.properties as Record<string, DescribedSchema>)[name] ?? {};
-  if (description !== undefined) return description;
-  if (minimum === undefined) return 'a text that is not empty';
-  return maximum === undefined ? `a whole number from ${minimum}` : `a whole number from ${minimum} to ${maximum}`;
+function describeSchemaError({ instancePath, keyword, params }: ErrorObject): string {
+  const isMissing = keyword === 'required';
+  const name = isMissing ? String(params['missingProperty']) : instancePath.slice(1);
+  const expected = describeExpected((Environment.properties as Record<string, object>)[name]);
+  return isMissing ? `${name} is not set: it must be ${expected}.` : `${name} must be ${expected}.`;
 }
 
 /** The configuration of the open service. Undefined until {@link setConfig} was called. */

@@ -60,9 +60,10 @@ export class Generation extends Model {
   declare account_error_at: Date | null;
   /** Identifies it at the upstream that accepted it. */
   declare upstream_handle: Record<string, unknown> | null;
-  /** Addresses of the outputs, from the end of its run at the upstream until it has ended here. */
+  /** Result of its run, from the end of that at the upstream until it has ended here. */
   declare upstream_output: {
-    urls: [string, ...string[]];
+    state: 'succeeded';
+    outputs: [{ url: string }, ...{ url: string }[]];
     filtered?: number;
     isWatermarked: boolean;
     costCents?: number;

@@ -2,6 +2,8 @@ import { type CatalogErrorCase, input, MODEL, model, param, PATH, SIZE, text } f
 
 const UNSTORABLE = 'CATALOG must not contain \\u0000 or half of a surrogate pair, which no database can store.';
 
+const ENUM_VALUES = `${PATH}/params/size/enum must be a list of 1 to 100 different numbers, or of as many different texts of 1 to 100 characters.`;
+
 /** Parameters and inputs. */
 export const PARAM_ERRORS: CatalogErrorCase[] = [
   ['no params', model({ params: undefined }), `${PATH}/params must be an object.`],
@@ -36,7 +38,7 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
   [
     'an unknown field of a param',
     param({ enum: ['S'], optional: true }),
-    `${PATH}/params/size has no field "optional"; allowed fields are enum, type, minimum, maximum, default, required, description.`,
+    `${PATH}/params/size has no field "optional"; allowed fields are enum, default, required, description.`,
   ],
   [
     'a param without values',
@@ -46,24 +48,16 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
   [
     'a param with a list and a type',
     param({ enum: ['S'], type: 'string' }),
-    `${PATH}/params/size must have either "enum", with the accepted values, or "type".`,
+    `${PATH}/params/size has no field "type"; allowed fields are enum, default, required, description.`,
   ],
-  ['an empty list of values', param({ enum: [] }), `${PATH}/params/size/enum must be a list of 1 to 100 values.`],
-  [
-    'values of two types',
-    param({ enum: ['S', 1] }),
-    `${PATH}/params/size/enum must contain only numbers, or only texts of 1 to 100 characters.`,
-  ],
-  [
-    'an empty value',
-    param({ enum: ['S', ''] }),
-    `${PATH}/params/size/enum must contain only numbers, or only texts of 1 to 100 characters.`,
-  ],
-  ['a value twice', param({ enum: ['S', 'S'] }), `${PATH}/params/size/enum must not contain a value twice.`],
+  ['an empty list of values', param({ enum: [] }), ENUM_VALUES],
+  ['values of two types', param({ enum: ['S', 1] }), ENUM_VALUES],
+  ['an empty value', param({ enum: ['S', ''] }), ENUM_VALUES],
+  ['a value twice', param({ enum: ['S', 'S'] }), ENUM_VALUES],
   [
     'limits beside a list',
     param({ enum: [1, 2], maximum: 2 }),
-    `${PATH}/params/size/maximum must be left out beside "enum".`,
+    `${PATH}/params/size has no field "maximum"; allowed fields are enum, default, required, description.`,
   ],
   [
     'an unknown type',
@@ -73,7 +67,7 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
   [
     'limits of a boolean',
     param({ type: 'boolean', minimum: 0 }),
-    `${PATH}/params/size/minimum must be left out for a boolean.`,
+    `${PATH}/params/size has no field "minimum"; allowed fields are type, default, required, description.`,
   ],
   [
     'an integer without a minimum',
@@ -153,7 +147,7 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
   [
     'several first frames',
     input({ role: 'first_frame', max: 2 }),
-    `${PATH}/inputs/image/max must be a whole number from 1 to 1.`,
+    `${PATH}/inputs/image/max must be 1: only the role reference takes several images.`,
   ],
   [
     'more reference images than a provider takes',

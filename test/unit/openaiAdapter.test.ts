@@ -120,13 +120,6 @@ describe('the OpenAI adapter for videos', () => {
       });
     }
 
-    it('truncates the message of a rejection to what can be stored', async () => {
-      const error = await captureUpstreamError(
-        submitVideoTo(envelope(400, { message: `a\u0000b${'x'.repeat(1_000)}\ud800` })),
-      );
-      expect(error.message).to.match(/^abx{498}$/);
-    });
-
     it('reports an account error instead of an invalid request', async () => {
       for (const code of ['billing_hard_limit_reached', 'insufficient_quota']) {
         expect(await captureUpstreamError(submitVideoTo(envelope(400, { code })))).to.include({ fault: 'unavailable' });
@@ -190,10 +183,6 @@ describe('the OpenAI adapter for videos', () => {
       const progress = await seen({ id: 'x', status: 'completed', url });
       expect(progress).to.have.property('outputs').that.deep.equals([{ url }]);
       expect(upstreamFor('video').getFileHeaders(url)).to.equal(undefined);
-    });
-
-    it('reports gone for a video that the upstream does not have', async () => {
-      expect(await captureUpstreamError(poll({ id: 'missing' }))).to.include({ fault: 'gone' });
     });
 
     it('cancels a video by deleting it, and ignores the response', async () => {

@@ -47,7 +47,7 @@ describe('the description of a protocol in UPSTREAMS', () => {
   }
 
   const refused: [string, object, string][] = [
-    ['no authentication', { auth: undefined }, '/protocol must have "auth".'],
+    ['no authentication', { auth: undefined }, '/protocol/auth must be an object.'],
     [
       'an unknown authentication',
       { auth: { type: 'basic' } },
@@ -64,7 +64,7 @@ describe('the description of a protocol in UPSTREAMS', () => {
       { polls: {} },
       '/protocol has no field "polls"; allowed fields are auth, model, hosts, errors, error_text, retry_after, files, probe, callback, video, image, models.',
     ],
-    ['no probe', { probe: undefined }, '/protocol must have "probe".'],
+    ['no probe', { probe: undefined }, '/protocol/probe must be an object.'],
     ['neither kind', { video: undefined }, '/protocol must have "video" or "image".'],
     [
       'an unknown state',
@@ -88,7 +88,7 @@ describe('the description of a protocol in UPSTREAMS', () => {
       poll({ state: 'status' }),
       '/protocol/video/poll/state must be a JSON pointer such as /data/*/url, or header:name.',
     ],
-    ['no place of the output', poll({ output: undefined }), '/protocol/video/poll must have "output".'],
+    ['no place of the output', poll({ output: undefined }), '/protocol/video/poll/output must be an object.'],
     [
       'an unknown encoding of the output',
       poll({ output: { at: ['/a'], as: 'hex' } }),
@@ -97,7 +97,7 @@ describe('the description of a protocol in UPSTREAMS', () => {
     [
       'an output that expires at once',
       poll({ output: { at: ['/a'], expires_seconds: 5 } }),
-      '/protocol/video/poll/output/expires_seconds must be at least 60.',
+      '/protocol/video/poll/output/expires_seconds must be a whole number from 60.',
     ],
     [
       'base64 without a place',
@@ -190,7 +190,11 @@ describe('the description of a protocol in UPSTREAMS', () => {
       video({ cancel: { path: '/jobs/{job}' } }),
       '/protocol/video/cancel cannot be filled: unknown variable "job"; available are model, id, with_images.',
     ],
-    ['a rule without a meaning', { errors: [{ status: 400 }] }, '/protocol/errors/0 must have "means".'],
+    [
+      'a rule without a meaning',
+      { errors: [{ status: 400 }] },
+      '/protocol/errors/0/means must be one of policy, rejected, account, busy, broken, gone.',
+    ],
     [
       'an unknown meaning',
       { errors: [{ status: 400, means: 'bad' }] },

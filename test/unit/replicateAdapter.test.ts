@@ -263,11 +263,10 @@ describe('the Replicate adapter', () => {
       expect(await seen({ status: 'aborted' })).to.deep.equal({ state: 'failed', message });
     });
 
-    for (const body of [{}, { status: 7 }]) {
-      it(`reports unavailable for the response ${JSON.stringify(body)}`, async () => {
-        expect(await captureUpstreamError(seen(body))).to.include({ fault: 'unavailable', hasResponse: true });
-      });
-    }
+    it('reports unavailable for a status that is not text', async () => {
+      const expected = { fault: 'unavailable', hasResponse: true };
+      expect(await captureUpstreamError(seen({ status: 7 }))).to.include(expected);
+    });
 
     it('never requests an address at another origin, even if a handle contains one', async () => {
       const handle = { id: 'p1', get_url: `${stranger.url}/v1/predictions/p1`, cancel_url: `${stranger.url}/cancel` };
@@ -284,11 +283,6 @@ describe('the Replicate adapter', () => {
       await upstream().cancel(handle);
       const message = 'The generation was cancelled.';
       expect(await upstream().poll(handle)).to.deep.equal({ state: 'failed', message });
-    });
-
-    it('ignores that the prediction does not exist', async () => {
-      const own = `${fake.url}/v1/predictions/missing`;
-      await upstream().cancel({ id: 'missing', get_url: own, cancel_url: `${own}/cancel` });
     });
   });
 

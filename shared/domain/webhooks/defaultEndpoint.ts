@@ -12,34 +12,23 @@ import { replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
 
 /**
- * Returns the ids of the default endpoints of accounts, by account id, and creates the missing ones. A default endpoint
- * has no address: its deliveries go to the `webhook_url` of single generations and are signed with its keys.
+ * Creates the default endpoints that accounts do not have yet. A default endpoint has no address: its deliveries go to the
+ * `webhook_url` of single generations and are signed with its keys.
  */
-export async function ensureDefaultEndpoint(
-  transaction: Transaction,
-  accountIds: readonly number[],
-): Promise<Map<number, number>> {
-  const ids = await findDefaultEndpoints(transaction, accountIds);
+export async function ensureDefaultEndpoint(transaction: Transaction, accountIds: readonly number[]): Promise<void> {
+  const existing = await WebhookEndpoint.query(transaction)
+    .select('account_id')
+    .whereIn('account_id', [...accountIds])
+    .whereNull('url');
+  const known = new Set(existing.map(({ account_id: accountId }) => accountId));
   // In the order of accounts, so that concurrent transactions cannot deadlock.
-  const missing = [...new Set(accountIds)].filter((accountId) => !ids.has(accountId)).sort((a, b) => a - b);
-  if (missing.length === 0) return ids;
+  const missing = [...new Set(accountIds)].filter((accountId) => !known.has(accountId)).sort((a, b) => a - b);
+  if (missing.length === 0) return;
   await WebhookEndpoint.query(transaction)
     .insert(missing.map(buildDefaultEndpoint))
     // Only that of the partial index of default endpoints can occur.
     .onConflict()
     .ignore();
-  return findDefaultEndpoints(transaction, accountIds);
-}
-
-async function findDefaultEndpoints(
-  transaction: Transaction,
-  accountIds: readonly number[],
-): Promise<Map<number, number>> {
-  const rows = await WebhookEndpoint.query(transaction)
-    .select('id', 'account_id')
-    .whereIn('account_id', [...accountIds])
-    .whereNull('url');
-  return new Map(rows.map(({ account_id, id }) => [account_id, id]));
 }
 
 function buildDefaultEndpoint(accountId: number) {
@@ -63,8 +52,11 @@ function buildDefaultEndpoint(accountId: number) {
 async function lockOrCreate(transaction: Transaction, accountId: number): Promise<WebhookEndpoint> {
   const { erased_at: erasedAt } = await lockAccount(transaction, accountId);
   if (erasedAt !== null) throw new ServiceError('not_found', 'Not found. The account was deleted.');
-  const id = (await ensureDefaultEndpoint(transaction, [accountId])).get(accountId) as number;
-  return WebhookEndpoint.query(transaction).findById(id).forNoKeyUpdate().throwIfNotFound();
+  await ensureDefaultEndpoint(transaction, [accountId]);
+  return WebhookEndpoint.query(transaction)
+    .findOne({ account_id: accountId, url: null })
+    .forNoKeyUpdate()
+    .throwIfNotFound();
 }
 
 /** Returns whether an account has used its default endpoint: it is created on first use. */

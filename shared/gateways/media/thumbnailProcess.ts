@@ -81,7 +81,7 @@ async function openPicture(request: ThumbnailSourceRequest): Promise<Sharp> {
   if ('data' in request) return openImage(request.data);
   const { kind, filePath, ffmpegPath } = request;
   if (kind === 'image') return openImage(filePath);
-  return sharp((await readEarlyFrame(filePath, ffmpegPath)).data, DECODE_OPTIONS);
+  return sharp(await readEarlyFrame(filePath, ffmpegPath), DECODE_OPTIONS);
 }
 
 /** Opens an image that can be decoded within the limits, as its header says. */

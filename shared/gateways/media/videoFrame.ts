@@ -4,21 +4,16 @@ import { createRequire } from 'node:module';
 import type { FfmpegCore } from '@ffmpeg/core';
 import { getDecoderEnvironment } from './decoderEnvironment.ts';
 
-/** A decoded frame, as a PNG. */
-export interface DecodedFrame {
-  data: Uint8Array;
-}
-
 const FFMPEG_TIMEOUT_MS = 8000;
 /** Position of the frame: past a fade-in, and still cheap to reach. */
 const SEEK_SECONDS = 0.5;
 const SCALE_FILTER = "scale=w='min(1024,iw)':h='min(1024,ih)':force_original_aspect_ratio=decrease";
 
 /**
- * Decodes a frame from the first second of a video, with ffmpeg or otherwise with `@ffmpeg/core`. Throws an Error if
- * both fail.
+ * Decodes a frame from the first second of a video, with ffmpeg or otherwise with `@ffmpeg/core`, as a PNG. Throws an
+ * Error if both fail.
  */
-export async function readEarlyFrame(filePath: string, ffmpegPath: string): Promise<DecodedFrame> {
+export async function readEarlyFrame(filePath: string, ffmpegPath: string): Promise<Uint8Array> {
   const failures: string[] = [];
   for (const decode of [() => decodeWithFfmpeg(filePath, ffmpegPath), () => decodeWithWasm(filePath)]) {
     try {
@@ -30,11 +25,11 @@ export async function readEarlyFrame(filePath: string, ffmpegPath: string): Prom
   throw new Error(`no frame could be decoded: ${failures.join('; ')}`);
 }
 
-async function decodeWithFfmpeg(filePath: string, ffmpegPath: string): Promise<DecodedFrame> {
+async function decodeWithFfmpeg(filePath: string, ffmpegPath: string): Promise<Uint8Array> {
   // A very short video has no frame at that position, but it has a first one.
   for (const seconds of [SEEK_SECONDS, 0]) {
     const data = await runFfmpeg(ffmpegPath, filePath, seconds);
-    if (data.length > 0) return { data };
+    if (data.length > 0) return data;
   }
   throw new Error('ffmpeg found no frame');
 }
@@ -64,7 +59,7 @@ function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promi
 /** Largest video that `@ffmpeg/core` decodes: it needs the file in memory twice. */
 const WASM_INPUT_MAX_BYTES = 100 * 1024 ** 2;
 
-async function decodeWithWasm(filePath: string): Promise<DecodedFrame> {
+async function decodeWithWasm(filePath: string): Promise<Uint8Array> {
   const { size } = await stat(filePath);
   if (size > WASM_INPUT_MAX_BYTES) throw new Error(`@ffmpeg/core: skipped, the file has ${size} bytes`);
   // Built for browsers: it reads the address of its page, and would fetch its binary from there.
@@ -77,24 +72,12 @@ async function decodeWithWasm(filePath: string): Promise<DecodedFrame> {
   let lastLine = '';
   core.setLogger(({ message }) => (lastLine = message));
   core.FS.writeFile('film', await readFile(filePath));
-  const args = [
-    '-v',
-    'error',
-    ...INPUT_LIMITS,
-    '-i',
-    'film',
-    '-map',
-    '0:v:0',
-    '-frames:v',
-    '1',
-    '-vf',
-    SCALE_FILTER,
-    'frame.png',
-  ];
+  const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', SCALE_FILTER, 'frame.png'];
+  const args = ['-v', 'error', ...INPUT_LIMITS, '-i', 'film', ...output];
   for (const seconds of [SEEK_SECONDS, 0]) {
     if (core.exec('-ss', String(seconds), ...args) === 0) {
       const data = tryReadFile(core, 'frame.png');
-      if (data !== null) return { data };
+      if (data !== null) return data;
     }
   }
   throw new Error(`@ffmpeg/core: ${lastLine || 'no frame'}`);

@@ -1,3 +1,4 @@
+import pRetry from 'p-retry';
 import { Agent } from 'undici';
 import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
@@ -33,8 +34,7 @@ const REASON_MAX_CHARACTERS = 500;
 const DEFAULT_REASON = 'The content is not allowed.';
 /** Connections of a process. Further requests wait for one within their time limit. */
 const CONNECTIONS_MAX = 64;
-/** The service may close a kept connection at the moment at which it is used. The second attempt opens another one. */
-const ATTEMPTS = 2;
+/** The service may close a kept connection at the moment at which it is used. A second attempt opens another one. */
 const RESET_CODES = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
 
 const agent = perService(
@@ -61,15 +61,18 @@ export function isModerationEnabled(): boolean {
 export async function requestVerdict(content: ModerationRequest): Promise<ModerationVerdict> {
   const signal = AbortSignal.timeout(config.MODERATION_TIMEOUT_MS);
   const body = JSON.stringify(content);
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return parseVerdict(await send(body, signal));
-    } catch (error) {
-      if (error instanceof ModerationError) throw error;
-      const { code = '', message } = error as Error & { code?: string };
-      if (signal.aborted) throw new ModerationError(`no response within ${config.MODERATION_TIMEOUT_MS} ms`);
-      if (attempt === ATTEMPTS || !RESET_CODES.test(code)) throw new ModerationError(message || code);
-    }
+  try {
+    const text = await pRetry(() => send(body, signal), {
+      retries: 1,
+      minTimeout: 0,
+      shouldRetry: ({ error }) => !signal.aborted && RESET_CODES.test((error as NodeJS.ErrnoException).code ?? ''),
+    });
+    return parseVerdict(text);
+  } catch (error) {
+    if (error instanceof ModerationError) throw error;
+    if (signal.aborted) throw new ModerationError(`no response within ${config.MODERATION_TIMEOUT_MS} ms`);
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    throw new ModerationError(message || code);
   }
 }
 

@@ -182,31 +182,28 @@ function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {
 }
 
 /** Customer messages by error type (`type` in a model's error, `error_type` in the queue's). */
-const MESSAGE_BY_ERROR_TYPE: Record<string, string> = {
-  content_policy_violation: FAILURE_MESSAGES.notAllowed,
-  no_media_generated: 'The model could not generate what was asked for. Please change the prompt and try again.',
-  generation_timeout: FAILURE_MESSAGES.tookTooLong,
-  request_timeout: FAILURE_MESSAGES.tookTooLong,
-  startup_timeout: FAILURE_MESSAGES.tookTooLong,
-  client_cancelled: FAILURE_MESSAGES.cancelled,
-  client_disconnected: FAILURE_MESSAGES.brokeDown,
-  downstream_service_error: FAILURE_MESSAGES.brokeDown,
-  downstream_service_unavailable: FAILURE_MESSAGES.brokeDown,
-  internal_server_error: FAILURE_MESSAGES.brokeDown,
-  internal_error: FAILURE_MESSAGES.brokeDown,
-};
+const MESSAGE_BY_ERROR_TYPE = new Map<string, string>(
+  Object.entries({
+    content_policy_violation: FAILURE_MESSAGES.notAllowed,
+    no_media_generated: 'The model could not generate what was asked for. Please change the prompt and try again.',
+    generation_timeout: FAILURE_MESSAGES.tookTooLong,
+    request_timeout: FAILURE_MESSAGES.tookTooLong,
+    startup_timeout: FAILURE_MESSAGES.tookTooLong,
+    client_cancelled: FAILURE_MESSAGES.cancelled,
+    client_disconnected: FAILURE_MESSAGES.brokeDown,
+    downstream_service_error: FAILURE_MESSAGES.brokeDown,
+    downstream_service_unavailable: FAILURE_MESSAGES.brokeDown,
+    internal_server_error: FAILURE_MESSAGES.brokeDown,
+    internal_error: FAILURE_MESSAGES.brokeDown,
+  }),
+);
 
 /** Describes a failure. `detail` is a sentence with an `error_type` beside it, or a list of `{ type, msg }`. */
 function describeFalFailure(body: unknown, status?: unknown): string {
-  const type = getErrorType(body) ?? getErrorType(status);
-  const knownMessage =
-    type === undefined
-      ? undefined
-      : Object.hasOwn(MESSAGE_BY_ERROR_TYPE, type)
-        ? MESSAGE_BY_ERROR_TYPE[type]
-        : undefined;
+  const type = getErrorType(body) ?? getErrorType(status) ?? '';
+  const knownMessage = MESSAGE_BY_ERROR_TYPE.get(type);
   if (knownMessage !== undefined) return knownMessage;
-  if (type?.startsWith('runner_') === true) return FAILURE_MESSAGES.brokeDown;
+  if (type.startsWith('runner_')) return FAILURE_MESSAGES.brokeDown;
   const detail = getField(body, 'detail');
   const messages = Array.isArray(detail)
     ? detail.map((entry) => toNonEmptyString(getField(entry, 'msg')))

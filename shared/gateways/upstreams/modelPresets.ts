@@ -1,5 +1,6 @@
 import type { ModelKind } from '../../spec/catalog.ts';
 import type { Template } from '../../lib/template.ts';
+import type { ModelSettings } from './modelSettings.ts';
 
 /** Protocols that are code. */
 export const BUILT_IN_ADAPTERS = ['fal', 'openai', 'replicate'] as const;
@@ -8,12 +9,8 @@ export type BuiltInAdapter = (typeof BUILT_IN_ADAPTERS)[number];
 export const ADAPTER_NAMES = [...BUILT_IN_ADAPTERS, 'http'] as const;
 export type AdapterName = (typeof ADAPTER_NAMES)[number];
 
-/** Settings of an upstream's model: its input, and the price of a completed run, in cents. */
-export interface UpstreamModelSettings {
-  input: Template;
-  cents?: Template;
-  cents_per_second?: Template;
-}
+/** Settings of an upstream's model, with its input. */
+export type UpstreamModelSettings = ModelSettings & { input: Template };
 
 const VIDEO_SIZES = {
   $by: 'resolution aspect_ratio',

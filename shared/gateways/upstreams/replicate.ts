@@ -101,11 +101,11 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
     return isSameOrigin(url, origin) ? { authorization: headers.authorization } : undefined;
   }
 
-  /** The response is the prediction. One that was canceled without a start never ran. */
+  /** The response is the prediction. One that says that it was canceled without a start never ran. */
   async function cancel(handle: UpstreamHandle): Promise<CancelResult> {
     const { status, body } = await sendToOrigin('POST', (handle as ReplicateHandle).cancel_url);
     const isCanceled = ['canceled', 'aborted'].includes(toNonEmptyString(getField(body, 'status')) ?? '');
-    return status === 200 && isCanceled && isNotStarted(body) ? 'did_not_run' : 'unknown';
+    return status === 200 && isCanceled && getField(body, 'started_at') === null ? 'did_not_run' : 'unknown';
   }
 
   async function probe(): Promise<void> {
@@ -144,11 +144,6 @@ function parseOutput(prediction: unknown): UpstreamProgress {
   const filtered = toNonEmptyString(getField(prediction, 'logs'))?.match(FILTERED_LOG_LINE)?.length;
   const isWatermarked = getField(prediction, 'watermarked') === true;
   return toResult(Array.isArray(output) ? output : [output], isWatermarked, filtered);
-}
-
-/** Returns true if a prediction says that it never started. One that does not say it may have. */
-function isNotStarted(prediction: unknown): boolean {
-  return getField(prediction, 'started_at') === null;
 }
 
 /** Rounds up: the service ends the generation at its deadline, and Replicate's limit is only a safeguard. */

@@ -51,7 +51,7 @@ export function encodeBody(body: RequestBody, inlineImages: InlineImages = new M
   const bytes = segments.reduce((sum, segment) => sum + countBytes(segment), 0);
   return {
     headers: { 'content-type': type, 'content-length': String(bytes) },
-    content: Readable.from(readSegments(segments)),
+    content: Readable.from(readSegments(segments), { highWaterMark: 1 }),
   };
 }
 

@@ -25,7 +25,7 @@ import {
 } from './imageFields.ts';
 import { DEFAULT_INPUTS, MODEL_PRESETS, type UpstreamModelSettings } from './modelPresets.ts';
 import { parseModelId } from './described/requests.ts';
-import { PRICE_MAX_CENTS } from './priceTemplate.ts';
+import { type ModelSettings, PRICE_MAX_CENTS } from './modelSettings.ts';
 import { isTestUpstream, pickTestParams, TEST_INPUT, TEST_MODEL_IDS } from './testUpstream.ts';
 import { readUpstreams, type UpstreamSettings } from './upstreamSettings.ts';
 import { parseUpstreamsVariable } from './upstreamsVariable.ts';
@@ -53,7 +53,7 @@ export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> &
 export interface UpstreamConfig {
   upstreams: Map<string, UpstreamSettings>;
   /** Model settings from UPSTREAMS, by `upstream:model id`. */
-  modelOverrides: Record<string, Partial<UpstreamModelSettings>>;
+  modelOverrides: Record<string, ModelSettings>;
   /** First choice and optional fallback of each model. */
   routes: Record<ModelSlug, UpstreamRoute[]>;
 }

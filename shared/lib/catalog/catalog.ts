@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
 import type { CatalogModel, ModelDefinition } from '../../spec/catalog.ts';
 import { DEFAULT_MODELS } from '../../spec/defaultModels.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
 import { toCanonicalJson } from '../canonicalJson.ts';
 import { config, type Config, ConfigError } from '../config.ts';
-import { parseConfigJson } from '../configJson.ts';
+import { parseConfigJson, validateConfig } from '../configJson.ts';
 import { perService } from '../serviceScope.ts';
-import { readObject } from './fields.ts';
 import { buildModel } from './models.ts';
 import { parseModels } from './parseModels.ts';
 import { parsePlans } from './parsePlans.ts';
@@ -76,12 +76,17 @@ function hashDefinitions(definitions: ModelDefinitions): number {
 /** Escapes that Postgres rejects in JSON: NUL, and lone surrogates, which are the only ones that are written as escapes. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
-function readCatalogJson(text: string | undefined): Record<string, unknown> {
+const Halves = Type.Object(
+  { models: Type.Optional(Type.Unknown()), plans: Type.Optional(Type.Unknown()) },
+  { additionalProperties: false },
+);
+
+function readCatalogJson(text: string | undefined): Static<typeof Halves> {
   if (text === undefined) return {};
   const value = parseConfigJson('CATALOG', text);
   if (UNSTORABLE.test(JSON.stringify(value)))
     throw new ConfigError('CATALOG must not contain \\u0000 or half of a surrogate pair, which no database can store.');
-  return readObject('CATALOG', value, ['models', 'plans']);
+  return validateConfig('CATALOG', value, Halves);
 }
 
 /** Returns the catalog of the service. */

@@ -49,8 +49,8 @@ export function parseIntegerOption(text: unknown, name: string, min: number, max
   throw new UsageError(`${name} must be a whole number from ${min} to ${max}.`);
 }
 
-/** Formats rows under their headings, in columns as wide as their content. */
-export function formatTable(headings: string[], rows: string[][]): string[] {
+/** Prints rows under their headings, in columns as wide as their content. */
+export function printTable(print: CommandContext['print'], headings: string[], rows: string[][]): void {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
@@ -59,7 +59,7 @@ export function formatTable(headings: string[], rows: string[][]): string[] {
       .map((cell, column) => cell.padEnd(widths[column] as number))
       .join('  ')
       .trimEnd();
-  return [headings, ...rows].map(line);
+  for (const cells of [headings, ...rows]) print(line(cells));
 }
 
 /** Formats a time as ISO 8601 without milliseconds, or a dash. */

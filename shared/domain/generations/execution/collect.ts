@@ -21,7 +21,7 @@ import {
 } from './step.ts';
 import { getUpstreamSlots } from './upstreamSlots.ts';
 
-/** Addresses of outputs, as the row of their generation holds them. */
+/** A result, as the row of its generation holds it. */
 type StoredOutput = NonNullable<Generation['upstream_output']>;
 
 /** A run that has succeeded. */
@@ -50,16 +50,12 @@ export async function passOutput(generation: SubmittedGeneration, kept: KeptOutp
   void (generation.isAwaited === true ? enqueueAwaited('collect', generation) : enqueueCollect(generation));
 }
 
-function toStorable({ outputs, filtered, isWatermarked, costCents, expiresInMs }: Success): StoredOutput | undefined {
-  const [first, ...others] = outputs.map((output) => ('url' in output ? output.url : ''));
-  if (first === undefined || ![first, ...others].every((url) => STORABLE_ADDRESS.test(url))) return undefined;
-  return {
-    urls: [first, ...others],
-    ...(filtered === undefined ? {} : { filtered }),
-    isWatermarked,
-    ...(costCents === undefined ? {} : { costCents }),
-    ...(expiresInMs === undefined ? {} : { expiresAt: addMilliseconds(now(), expiresInMs).toISOString() }),
-  };
+/** @returns undefined if a row cannot hold one of the addresses. */
+function toStorable({ expiresInMs, outputs, ...facts }: Success): StoredOutput | undefined {
+  const [first, ...others] = outputs.filter((output) => 'url' in output && STORABLE_ADDRESS.test(output.url));
+  if (first === undefined || others.length < outputs.length - 1) return undefined;
+  const expiry = expiresInMs === undefined ? {} : { expiresAt: addMilliseconds(now(), expiresInMs).toISOString() };
+  return { ...facts, ...expiry, outputs: [first, ...others] as StoredOutput['outputs'] };
 }
 
 /** Stores the outputs of generations that have ended at their upstream, within the slots of each upstream. */
@@ -118,17 +114,8 @@ async function recordEnd(upstream: string, record: OutputRecord): Promise<Claime
 }
 
 /** @returns undefined if the addresses have expired: the upstream has others, or none. */
-function toSuccess({
-  urls: [first, ...others],
-  filtered,
-  isWatermarked,
-  costCents,
-  expiresAt,
-}: StoredOutput): Success | undefined {
-  if (expiresAt !== undefined && new Date(expiresAt) <= now()) return undefined;
-  const cost = costCents === undefined ? {} : { costCents };
-  const facts = { isWatermarked, ...(filtered === undefined ? {} : { filtered }), ...cost };
-  return { state: 'succeeded', outputs: [{ url: first }, ...others.map((url) => ({ url }))], ...facts };
+function toSuccess({ expiresAt, ...result }: StoredOutput): Success | undefined {
+  return expiresAt !== undefined && new Date(expiresAt) <= now() ? undefined : result;
 }
 
 /**

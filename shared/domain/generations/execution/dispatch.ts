@@ -1,4 +1,5 @@
 import { usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
+import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { db } from '../../../lib/database/pool.ts';
@@ -41,49 +42,38 @@ async function claimAndSubmit(key: UnsubmittedGeneration, upstream: string): Pro
   if (generation !== undefined) await submitClaimed(generation);
 }
 
-/** One loop per upstream for which generations queue. Wake-ups that arrive while it claims are merged into one more pass. */
+/** One loop per upstream for which generations queue. */
 interface DispatchLoop {
   /** Submits in progress in this process. */
   activeSubmits: number;
-  /** True while a pass claims generations. */
-  isFetching: boolean;
-  /** Set by a wake-up during a pass: one more pass follows. */
-  refetch: boolean;
+  /** Claims and submits what fits. Calls while it claims share the next pass. */
+  runPass: (call: null) => Promise<void>;
   /** Timer of the next pass while the rate limit is exhausted. */
   cooldown: NodeJS.Timeout | undefined;
 }
 
 const dispatchLoops = perService(() => new Map<string, DispatchLoop>());
 
-/**
- * Claims and submits the oldest generations of an upstream with a dispatch loop, within its limits and the slots of this process.
- * Call it when a generation was queued or a slot became free. Resolves when nothing more can be claimed, without
- * waiting for the submits, which may take minutes.
- */
-async function runDispatchLoop(upstream: string): Promise<void> {
-  const loop = getDispatchLoop(upstream);
-  loop.refetch = true;
-  if (loop.isFetching) return;
-  loop.isFetching = true;
-  try {
-    while (loop.refetch && !isDraining()) {
-      loop.refetch = false;
-      await dispatchNext(upstream, loop);
-    }
-  } finally {
-    loop.isFetching = false;
-  }
-}
-
 function getDispatchLoop(upstream: string): DispatchLoop {
-  let loop = dispatchLoops().get(upstream);
-  if (loop === undefined) {
-    loop = { activeSubmits: 0, isFetching: false, refetch: false, cooldown: undefined };
-    dispatchLoops().set(upstream, loop);
-  }
+  const known = dispatchLoops().get(upstream);
+  if (known !== undefined) return known;
+  const runPass = createBatcher<null, void>({
+    maxItems: Number.MAX_SAFE_INTEGER,
+    maxInFlight: 1,
+    run: async () => {
+      if (!isDraining()) await dispatchNext(upstream, loop);
+      return [];
+    },
+  });
+  const loop: DispatchLoop = { activeSubmits: 0, runPass, cooldown: undefined };
+  dispatchLoops().set(upstream, loop);
   return loop;
 }
 
+/**
+ * Claims and submits the oldest generations of an upstream with a dispatch loop, within its limits and the slots of this process.
+ * Does not wait for the submits, which may take minutes.
+ */
 async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void> {
   const routes = await listQueueRoutes(upstream);
   const capacity = config.UPSTREAM_CONCURRENCY - loop.activeSubmits;
@@ -104,11 +94,16 @@ async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void>
   if (waitMs > 0) scheduleRetry(upstream, loop, waitMs);
 }
 
-/** Starts a dispatch pass without waiting for it. After a failure, the sweep enqueues the generations again. */
+/**
+ * Starts a dispatch pass without waiting for it, when a generation was queued or a slot became free. After a failure, the
+ * sweep enqueues the generations again.
+ */
 function triggerDispatch(upstream: string): void {
-  const work = runDispatchLoop(upstream).catch((err: unknown) => {
-    logger.warn({ err, upstream }, 'dispatch failed; sweep will retry');
-  });
+  const work = getDispatchLoop(upstream)
+    .runPass(null)
+    .catch((err: unknown) => {
+      logger.warn({ err, upstream }, 'dispatch failed; sweep will retry');
+    });
   trackInFlight(work);
 }
 

@@ -4,10 +4,11 @@ import { INPUT_ROLES, MODEL_KINDS } from '../../../spec/catalog.ts';
 import type { KindProtocol, Protocol, ProtocolRequest, ProtocolUpload } from './protocol.ts';
 import { buildUrl, fillTexts, parseModelId } from './requests.ts';
 
-/** A sentence about what is wrong, which begins with the path below the description. */
+/** A sentence about what is wrong. It continues the path of the description. */
 export class ProtocolError extends Error {
-  constructor(path: string, problem: string) {
-    super(`${path === '' ? '' : `/${path}`} ${problem}.`);
+  /** @param problem begins with a path below the description, or with `must`. */
+  constructor(problem: string) {
+    super(`${problem.startsWith('must ') ? ' ' : '/'}${problem}.`);
   }
 }
 
@@ -20,20 +21,17 @@ export function checkProtocol(protocol: Protocol): void {
   const needsName = auth.type === 'header' || auth.type === 'query';
   demand(
     !needsName || auth.name !== undefined,
-    'auth',
-    `must have the "name" of the ${auth.type === 'query' ? 'parameter' : 'header'}`,
+    `auth must have the "name" of the ${auth.type === 'query' ? 'parameter' : 'header'}`,
   );
   demand(
     auth.type !== 'query' || files?.auth !== true,
-    'files/auth',
-    'must not be true: a key in the address would be stored with it',
+    'files/auth must not be true: a key in the address would be stored with it',
   );
   demand(
     callback?.signature !== 'hmac' || callback.header !== undefined,
-    'callback',
-    'must have the "header" of the signature',
+    'callback must have the "header" of the signature',
   );
-  demand(protocol.video !== undefined || protocol.image !== undefined, '', 'must have "video" or "image"');
+  demand(protocol.video !== undefined || protocol.image !== undefined, 'must have "video" or "image"');
   const model = parseModelId(protocol, sampleModelId(protocol)) ?? {};
   checkRequest('probe', probe, model);
   for (const kind of MODEL_KINDS) {
@@ -43,23 +41,17 @@ export function checkProtocol(protocol: Protocol): void {
 
   function checkKind(kind: ModelKind, { submit, poll, cancel }: KindProtocol, { auth, files }: Protocol): void {
     const isSynchronous = submit.output !== undefined;
-    demand(isSynchronous !== (poll !== undefined), kind, 'must have either "submit/output" or "poll"');
-    demand(
-      isSynchronous || submit.id !== undefined,
-      `${kind}/submit`,
-      'must have "id", a pointer to the id of the job',
-    );
+    demand(isSynchronous !== (poll !== undefined), `${kind} must have either "submit/output" or "poll"`);
+    demand(isSynchronous || submit.id !== undefined, `${kind}/submit must have "id", a pointer to the id of the job`);
     demand(
       submit.images !== 'file' || submit.as === 'form',
-      `${kind}/submit/images`,
-      'can be "file" only with "as": "form"',
+      `${kind}/submit/images can be "file" only with "as": "form"`,
     );
     demand(
       submit.output?.as !== 'base64' || submit.output.at !== undefined,
-      `${kind}/submit/output`,
-      'must have "at" for base64',
+      `${kind}/submit/output must have "at" for base64`,
     );
-    demand(submit.body === undefined || typeof submit.body === 'object', `${kind}/submit/body`, 'must be an object');
+    demand(submit.body === undefined || typeof submit.body === 'object', `${kind}/submit/body must be an object`);
     for (const callbackUrl of [null, 'https://host/path'])
       checkRequest(`${kind}/submit`, submit, {
         ...model,
@@ -73,18 +65,16 @@ export function checkProtocol(protocol: Protocol): void {
     if (poll === undefined) return;
     demand(
       poll.path !== undefined || submit.poll_url !== undefined,
-      `${kind}/poll`,
-      'must have "path", or "submit" must have "poll_url"',
+      `${kind}/poll must have "path", or "submit" must have "poll_url"`,
     );
-    demand(poll.state !== undefined || poll.statuses !== undefined, `${kind}/poll`, 'must have "state" or "statuses"');
+    demand(poll.state !== undefined || poll.statuses !== undefined, `${kind}/poll must have "state" or "statuses"`);
     const ends = [...Object.values(poll.states ?? {}), ...Object.values(poll.statuses ?? {}), poll.missing];
-    demand(ends.includes('succeeded'), `${kind}/poll/states`, 'must have a state that means "succeeded"');
+    demand(ends.includes('succeeded'), `${kind}/poll/states must have a state that means "succeeded"`);
     const isFile = poll.output.at === undefined;
-    demand(!isFile || poll.output.as !== 'base64', `${kind}/poll/output`, 'must have "at" for base64');
+    demand(!isFile || poll.output.as !== 'base64', `${kind}/poll/output must have "at" for base64`);
     demand(
       !isFile || auth.type === 'none' || files?.auth === true,
-      'files',
-      `must have "auth": true, because the output of "${kind}" is at an address that requires the key`,
+      `files must have "auth": true, because the output of "${kind}" is at an address that requires the key`,
     );
     if (poll.path !== undefined) checkRequest(`${kind}/poll`, poll, run);
     if (poll.result === undefined) return;
@@ -93,8 +83,8 @@ export function checkProtocol(protocol: Protocol): void {
   }
 }
 
-function demand(isFine: boolean, path: string, problem: string): void {
-  if (!isFine) throw new ProtocolError(path, problem);
+function demand(isFine: boolean, problem: string): void {
+  if (!isFine) throw new ProtocolError(problem);
 }
 
 const SUBMIT_VARIABLES = { generation_id: 'id', seconds_left: 60, with_images: false };
@@ -111,7 +101,7 @@ function checkRequest(path: string, request: ProtocolRequest, variables: Templat
       fillTemplate(request.body ?? {}, all);
     }
   } catch (error) {
-    throw new ProtocolError(path, `cannot be filled: ${(error as Error).message}`);
+    throw new ProtocolError(`${path} cannot be filled: ${(error as Error).message}`);
   }
 }
 
@@ -119,13 +109,13 @@ const IMAGE_VARIABLES = { address: 'https://host/image', base64: 'AAAA', type: '
 
 function checkImages(path: string, { images, uploads = [] }: KindProtocol['submit'], model: TemplateVariables): void {
   const isTemplate = images !== undefined && images !== 'address' && images !== 'file';
-  demand(isTemplate || uploads.length === 0, `${path}/images`, 'must be a template that uses the values of "uploads"');
+  demand(isTemplate || uploads.length === 0, `${path}/images must be a template that uses the values of "uploads"`);
   if (!isTemplate) return;
   const values = checkUploads(`${path}/uploads`, uploads, { ...model, ...SUBMIT_VARIABLES });
   try {
     for (const role of INPUT_ROLES) fillTemplate(images, { ...IMAGE_VARIABLES, ...values, role });
   } catch (error) {
-    throw new ProtocolError(`${path}/images`, `cannot be filled: ${(error as Error).message}`);
+    throw new ProtocolError(`${path}/images cannot be filled: ${(error as Error).message}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { getContent, type HttpResponse } from '../../httpClient.ts';
 import { deleteTempFile } from '../../media/tempFiles.ts';
 import { isFileResponse, type JsonResponse, readJson } from '../http.ts';
 import { getFileLimits, readImageResponse, writeOutputFile } from '../imageResponse.ts';
-import { PRICE_MAX_CENTS } from '../priceTemplate.ts';
+import { PRICE_MAX_CENTS } from '../modelSettings.ts';
 import { isFiltered } from '../responses.ts';
 import type { UpstreamResult } from '../upstream.ts';
 import type { createClient } from './client.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Template } from '../../../lib/template.ts';
-import { PriceTemplate } from '../priceTemplate.ts';
+import { ModelSettings } from '../modelSettings.ts';
 
 /**
  * Description of a provider's protocol as data: the field `protocol` of an upstream with the adapter `http`, and the
@@ -31,6 +31,8 @@ const REQUEST = {
   headers: Type.Optional(Texts),
   body: Type.Optional(ObjectTemplate),
 };
+
+const Request = Type.Object({ ...REQUEST, path: Type.Optional(Path) });
 
 /**
  * Condition on a response. `is` lists texts, in which `*` is any characters; without it, any value fits. `absent` must be
@@ -99,7 +101,11 @@ const Poll = Type.Object(
     ...REQUEST,
     path: Type.Optional(Path),
     /** States by the status of the response, before `state`. */
-    statuses: Type.Optional(Type.Record(Type.String({ pattern: '^[1-5]\\d\\d$' }), State, strict)),
+    statuses: Type.Optional(
+      Type.Record(Type.String(), State, {
+        propertyNames: { type: 'string', pattern: '^[1-5]\\d\\d$', description: 'a status such as 202' },
+      }),
+    ),
     state: Type.Optional(Pointer),
     states: Type.Optional(Type.Record(Type.String(), State)),
     /** State of a response without a value at `state`. Absent: it is not understood, and asked for again. */
@@ -187,19 +193,7 @@ export const Protocol = Type.Object(
     video: Type.Optional(Kind),
     image: Type.Optional(Kind),
     /** Inputs and prices of models, by their ids. */
-    models: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Object(
-          {
-            input: Type.Optional(ObjectTemplate),
-            cents: Type.Optional(PriceTemplate),
-            cents_per_second: Type.Optional(PriceTemplate),
-          },
-          strict,
-        ),
-      ),
-    ),
+    models: Type.Optional(Type.Record(Type.String(), ModelSettings)),
   },
   strict,
 );
@@ -217,13 +211,7 @@ export type Meaning = (typeof MEANINGS)[number];
 export type RunState = (typeof STATES)[number];
 
 /** A request of a protocol. */
-export interface ProtocolRequest {
-  method?: (typeof METHODS)[number];
-  path?: Template;
-  query?: Record<string, string>;
-  headers?: Record<string, string>;
-  body?: { [field: string]: Template };
-}
+export type ProtocolRequest = Static<typeof Request>;
 
 /** A provider whose description comes with the service. */
 export interface ProviderDescription {

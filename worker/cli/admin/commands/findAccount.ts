@@ -6,7 +6,7 @@ import {
   listPaymentIssues,
 } from '../../../../shared/domain/staff/accountLookup.ts';
 import { getSubscriptionOverview } from '../../../../shared/domain/billing/billingStatus.ts';
-import { type CommandContext, formatTable, formatTime } from '../command.ts';
+import { type CommandContext, formatTime, printTable } from '../command.ts';
 
 const LEDGER_ENTRIES_SHOWN = 10;
 
@@ -34,7 +34,8 @@ export async function findAccount({ args: [query = ''], print }: CommandContext)
     ['in progress', `${account.in_flight} of ${account.parallel_limit}`],
     ['generations', String(account.generation_count)],
   ];
-  for (const line of formatTable(['', ''], facts).slice(1)) print(line);
+  const [first = [], ...others] = facts;
+  printTable(print, first, others);
   if (issues.length > 0) {
     print('');
     print('Payments that need attention:');
@@ -50,7 +51,7 @@ export async function findAccount({ args: [query = ''], print }: CommandContext)
       formatTime(key.last_used_at),
       key.name,
     ]);
-    for (const line of formatTable(['prefix', 'uuid', 'created', 'last used', 'name'], rows)) print(line);
+    printTable(print, ['prefix', 'uuid', 'created', 'last used', 'name'], rows);
   }
   print('');
   print(`Latest of ${account.ledger_count} ledger entries:`);
@@ -61,5 +62,5 @@ export async function findAccount({ args: [query = ''], print }: CommandContext)
     String(entry.balance_after),
     entry.description,
   ]);
-  for (const line of formatTable(['at', 'entry', 'amount', 'balance', 'description'], rows)) print(line);
+  printTable(print, ['at', 'entry', 'amount', 'balance', 'description'], rows);
 }

@@ -6,7 +6,7 @@ import {
 } from '../../../../shared/domain/adjustments/giftCodes.ts';
 import { ADJUSTMENT_MAX_CREDITS } from '../../../../shared/domain/adjustments/creditAdjustments.ts';
 import { INSTANT_FORM, parseInstant } from '../../../../shared/lib/instant.ts';
-import { type CommandContext, formatTable, formatTime, parseIntegerOption, UsageError } from '../command.ts';
+import { type CommandContext, formatTime, parseIntegerOption, printTable, UsageError } from '../command.ts';
 import { getSystemActor, parseReason, parseRequiredReason } from '../systemActor.ts';
 
 const USES_MAX = 100_000;
@@ -34,7 +34,7 @@ export async function listCodes({ print }: CommandContext): Promise<void> {
     formatTime(row.expires_at),
     formatTime(row.revoked_at),
   ]);
-  for (const line of formatTable(['uuid', 'code', 'credits', 'redeemed', 'expires', 'revoked'], rows)) print(line);
+  printTable(print, ['uuid', 'code', 'credits', 'redeemed', 'expires', 'revoked'], rows);
 }
 
 export async function revokeCode({ args: [uuid = ''], options, shouldApply, print }: CommandContext): Promise<void> {

@@ -2,18 +2,15 @@ import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { lookUpApiKeysForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeApiKey } from '../../../../shared/domain/accounts/apiKeys.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
-import { type CommandContext, formatTable, formatTime } from '../command.ts';
+import { type CommandContext, formatTime, printTable } from '../command.ts';
 import { getSystemActor, parseReason } from '../systemActor.ts';
 
 export async function revokeKey({ args: [query = ''], options, shouldApply, print }: CommandContext): Promise<void> {
   const found = await lookUpApiKeysForStaff(query);
   const [key] = found;
   if (key === undefined || found.length > 1) {
-    for (const line of formatTable(
-      ['uuid', 'account', 'created'],
-      found.map((key) => [key.uuid, String(key.account_id), formatTime(key.created_at)]),
-    ))
-      print(line);
+    const rows = found.map((one) => [one.uuid, String(one.account_id), formatTime(one.created_at)]);
+    printTable(print, ['uuid', 'account', 'created'], rows);
     throw new ServiceError('validation_error', 'Several API keys match. Specify one by its UUID.');
   }
   const { email } = await getAccount(key.account_id);

@@ -7,7 +7,7 @@ import {
 import { isUuid } from '../../../../shared/lib/uuid.ts';
 import { STUCK_AFTER_SECONDS } from '../../../../shared/spec/staff.ts';
 import { closeQueues, openQueues } from '../../../../shared/queues/enqueue.ts';
-import { type CommandContext, formatTable, formatTime, UsageError, parseIntegerOption } from '../command.ts';
+import { type CommandContext, formatTime, printTable, UsageError, parseIntegerOption } from '../command.ts';
 import { getSystemActor, parseReason } from '../systemActor.ts';
 
 const BATCH_SIZE = 1_000;
@@ -107,5 +107,5 @@ function printGenerations(generations: StuckGeneration[], print: CommandContext[
     String(generation.unconfirmed_submits),
   ]);
   const headings = ['uuid', 'account', 'model', 'created', 'deadline', 'state', 'last poll', 'unconfirmed submits'];
-  for (const line of formatTable(headings, rows)) print(line);
+  printTable(print, headings, rows);
 }

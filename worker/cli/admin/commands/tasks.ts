@@ -8,7 +8,7 @@ import {
 } from '../../../../shared/domain/tasks/listTasks.ts';
 import type { TaskKind } from '../../../../shared/domain/tasks/taskKind.ts';
 import { closeQueues, openQueues } from '../../../../shared/queues/enqueue.ts';
-import { type CommandContext, formatTable, formatTime, parseIntegerOption, UsageError } from '../command.ts';
+import { type CommandContext, formatTime, parseIntegerOption, printTable, UsageError } from '../command.ts';
 import { getSystemActor, parseReason } from '../systemActor.ts';
 
 const LIMIT_MAX = 1_000;
@@ -31,7 +31,7 @@ export async function listTasks({ args: [name], options, print }: CommandContext
     task.last_error ?? '-',
   ]);
   const headings = ['kind', 'key', 'account', 'attempts', 'next run', 'created', 'last error'];
-  for (const line of formatTable(headings, rows)) print(line);
+  printTable(print, headings, rows);
   if (tasks.length === limit) print(`There may be more: the list is limited to ${limit}.`);
 }
 
