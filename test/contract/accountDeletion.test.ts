@@ -83,7 +83,7 @@ describe('the deletion of an account by its owner', () => {
       expect([page.status, page.headers.get('location')], path).to.deep.equal([303, DELETE]);
     }
     const page = await visitor.request(at(`${DELETE}?done=requested`));
-    expect(page.text).to.include('<title>Deletion requested').and.to.include('This account will be deleted');
+    expect(page.text).to.include('<title>The deletion is requested ·').and.to.include('This account will be deleted');
     expect(page.text).to.not.include('aria-label="Account"');
     expect((await submit(visitor, '/account/export/')).status).to.equal(200);
 

@@ -231,7 +231,7 @@ describe('pages of API keys', () => {
       });
       expect(changed).to.not.have.property('allowed_models');
       const page = await show(`${keyPage(uuid)}?done=saved`);
-      expect(getTitle(page)).to.equal('API key saved');
+      expect(getTitle(page)).to.equal('The API key is saved');
       await send(keyPage(uuid), { name: 'renamed', ...WHOLE_ACCOUNT });
       expect(await findKey(customer, uuid)).to.not.have.any.keys(...Object.keys(OPTIONS));
       expect(await listChanges()).to.deep.equal([

@@ -169,7 +169,7 @@ describe('the library page', () => {
       await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
       const done = await visitor.request(at(`${path}?done=canceled`));
       expect(done.text).to.include('The generation is canceled and its credits are refunded.');
-      expect(done.text).to.match(/<title>Generation canceled\b/);
+      expect(done.text).to.match(/<title>The generation is canceled\b/);
       expect(done.text).to.include('Canceled, refunded</span>').and.to.not.include(`${path}cancel/`);
       expect(await customer.balance()).to.equal(1_100);
       // The confirmation of a generation that has ended leads to its page.

@@ -43,7 +43,7 @@ describe('staff actions', () => {
       const done = await console.act(`${account}adjust/`, { credits: '50', note: 'the outage of May' }, 'finance');
       expect([done.status, done.headers.get('location')]).to.deep.equal([303, `${account}?done=adjusted`]);
       expect((await console.visit(`${account}?done=adjusted`, 'finance')).text).to.include(
-        '<title>Credits adjusted · genmeter</title>',
+        '<title>The credits are adjusted · genmeter</title>',
       );
       expect(await customer.balance()).to.equal(balance + 50);
       const [entry] = (await customer.request('GET', '/api/ledger/')).body.data;

@@ -113,7 +113,7 @@ describe('the tasks page of staff', () => {
     const path = await addTask('topup.refund', 'refund-1', await ofCustomer());
     const done = await console.act(path, {}, 'ops');
     expect([done.status, done.headers.get('location')]).to.deep.equal([303, '/admin/tasks/?done=run']);
-    expect((await console.visit('/admin/tasks/?done=run', 'ops')).text).to.include('<title>Task started');
+    expect((await console.visit('/admin/tasks/?done=run', 'ops')).text).to.include('<title>The task is due now ·');
     expect(await isDue('refund-1')).to.equal(true);
     const [entry] = (await readAudit(service, customer)).slice(-1);
     expect(entry).to.include({

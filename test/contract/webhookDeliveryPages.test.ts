@@ -26,7 +26,7 @@ describe('pages with webhook deliveries', () => {
     it('are listed with their result in words, and can be sent again', async () => {
       const { visitor, path } = await pages.addEndpoint();
       const delivery = await pages.sendTest(visitor, path);
-      expect(getTitle(await pages.show(visitor, `${path}?done=tested`))).to.equal('Test event sent');
+      expect(getTitle(await pages.show(visitor, `${path}?done=tested`))).to.equal('A test event is on its way');
       const deliveryPath = `${path}deliveries/${delivery}/`;
       expect(await pages.show(visitor, path))
         .to.include(`<a href="${deliveryPath}">webhook.test</a>`)
@@ -52,7 +52,7 @@ describe('pages with webhook deliveries', () => {
       const repeated = await pages.sendAgain(visitor, path, delivery);
       expect(repeated.headers.get('location')).to.equal(`${deliveryPath}?done=sent`);
       const page = await pages.show(visitor, `${deliveryPath}?done=sent`);
-      expect(getTitle(page)).to.equal('Delivery started again');
+      expect(getTitle(page)).to.equal('The event is sent again');
       expect(await pages.show(visitor, `${path}?status=failed`)).to.include('No deliveries match these filters.');
       expect(await pages.show(visitor, `${path}?status=pending`)).to.include('>Pending</span>');
     });

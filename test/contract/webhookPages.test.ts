@@ -121,7 +121,7 @@ describe('webhook pages', () => {
       const answer = await pages.send(visitor, path, fields);
       expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, `${path}?done=saved`]);
       const saved = await pages.show(visitor, `${path}?done=saved`);
-      expect(getTitle(saved)).to.equal('Webhook saved');
+      expect(getTitle(saved)).to.equal('The endpoint is saved');
       expect(saved).to.match(/name="events" value="generation.failed" checked/);
       const [endpoint] = await listEndpoints(customer);
       expect(endpoint).to.deep.include({
@@ -139,7 +139,9 @@ describe('webhook pages', () => {
       const { customer, visitor, path } = await pages.addEndpoint();
       const delivery = await pages.sendTest(visitor, path);
       const disabled = await pages.send(visitor, path, { action: 'disable' });
-      expect(getTitle(await pages.show(visitor, disabled.headers.get('location') ?? ''))).to.equal('Webhook disabled');
+      expect(getTitle(await pages.show(visitor, disabled.headers.get('location') ?? ''))).to.equal(
+        'The endpoint is disabled',
+      );
       expect((await listEndpoints(customer))[0]).to.include({ enabled: false, disabled_reason: 'owner' });
       const text = await pages.show(visitor, path);
       expect(text).to.include('>Enable</button>').and.to.not.include('Send test event');
@@ -185,7 +187,9 @@ describe('webhook pages', () => {
       expect(await pages.show(visitor, `${path}delete/`)).to.include('Delete the endpoint “hooks.example.com”?');
       const { headers } = await pages.send(visitor, `${path}delete/`);
       expect(headers.get('location')).to.equal(`${WEBHOOKS_PAGE}?done=deleted`);
-      expect(getTitle(await pages.show(visitor, `${WEBHOOKS_PAGE}?done=deleted`))).to.equal('Webhook deleted');
+      expect(getTitle(await pages.show(visitor, `${WEBHOOKS_PAGE}?done=deleted`))).to.equal(
+        'The endpoint and its deliveries are deleted',
+      );
       expect(await listEndpoints(customer)).to.have.length(0);
       const gone = await visitor.request(pages.at(path));
       expect([gone.status, getTitle(gone.text)]).to.deep.equal([404, 'Error: Webhooks']);

@@ -78,16 +78,16 @@ describe('account pages, in a real browser', () => {
 
         await visit(page, '/account/billing/');
         await pressEnterOn(page, button(page, 'Subscribe to Pro'));
-        await expectOutcome(page, '/account/billing/?done=plan', 'Plan active');
+        await expectOutcome(page, '/account/billing/?done=plan', 'Your plan is active');
         await tabTo(page, page.getByRole('radio', { name: '$50' }).first());
         await page.keyboard.press('ArrowDown');
         await pressEnterOn(page, button(page, 'Buy credits'));
-        await expectOutcome(page, '/account/billing/?done=topup', 'Credits added');
+        await expectOutcome(page, '/account/billing/?done=topup', 'The credits are on your balance');
         expect(await page.textContent('main')).to.include('4,893 credits');
         await tabTo(page, page.getByRole('checkbox'));
         await page.keyboard.press('Space');
         await pressEnterOn(page, button(page, 'Save'));
-        await expectOutcome(page, '/account/billing/?done=auto-topup-on', 'Automatic top-ups on');
+        await expectOutcome(page, '/account/billing/?done=auto-topup-on', 'Automatic top-ups are on');
 
         await visit(page, '/account/usage/');
         await pressEnterOn(page, button(page, 'Menu'));
@@ -113,25 +113,25 @@ describe('account pages, in a real browser', () => {
         await page.getByRole('heading', { name: 'Mine', level: 1 }).waitFor();
         const path = new URL(page.url()).pathname;
         await pressEnterOn(page, button(page, 'Send test event'));
-        await expectOutcome(page, `${path}?done=tested`, 'Test event sent');
+        await expectOutcome(page, `${path}?done=tested`, 'A test event is on its way');
         await tabTo(page, page.getByLabel('All events, also future types'));
         await page.keyboard.press('Space');
         await tabTo(page, page.getByLabel('generation.failed'));
         await page.keyboard.press('Space');
         await pressEnterOn(page, button(page, 'Save'));
-        await expectOutcome(page, `${path}?done=saved`, 'Webhook saved');
+        await expectOutcome(page, `${path}?done=saved`, 'The endpoint is saved');
         await expectFits(page);
         await pressEnterOn(page, button(page, 'Disable'));
-        await expectOutcome(page, `${path}?done=disabled`, 'Webhook disabled');
+        await expectOutcome(page, `${path}?done=disabled`, 'The endpoint is disabled');
         await pressEnterOn(page, button(page, 'Enable'));
-        await expectOutcome(page, `${path}?done=enabled`, 'Webhook enabled');
+        await expectOutcome(page, `${path}?done=enabled`, 'The endpoint is enabled');
         await pressEnterOn(page, page.getByRole('link', { name: 'Rotate secret' }));
         await pressEnterOn(page, button(page, 'Rotate secret'));
         await page.locator('.notice .secret').waitFor();
         expect(await page.title()).to.match(/^Secret rotated · /);
         await pressEnterOn(page, page.getByRole('link', { name: 'Delete' }));
         await pressEnterOn(page, button(page, 'Delete'));
-        await expectOutcome(page, '/account/webhooks/?done=deleted', 'Webhook deleted');
+        await expectOutcome(page, '/account/webhooks/?done=deleted', 'The endpoint and its deliveries are deleted');
       });
 
       it('sends a failed webhook again, and shows and rotates the default secret', async () => {
@@ -150,7 +150,7 @@ describe('account pages, in a real browser', () => {
         await expectFits(page);
         await pressEnterOn(page, page.getByRole('link', { name: 'webhook.test' }));
         await pressEnterOn(page, button(page, 'Send again'));
-        await expectOutcome(page, '/?done=sent', 'Delivery started again');
+        await expectOutcome(page, '/?done=sent', 'The event is sent again');
         await expectFits(page);
 
         await visit(page, '/account/webhooks/default/');
@@ -219,7 +219,7 @@ describe('account pages, in a real browser', () => {
         await page.getByRole('heading', { name: `Revoke API key “${keyName}”?` }).waitFor();
         await expectFits(page);
         await pressEnterOn(page, button(page, 'Revoke'));
-        await expectOutcome(page, '/account/keys/?done=revoked', 'API key revoked');
+        await expectOutcome(page, '/account/keys/?done=revoked', 'The API key is revoked');
         expect((await readUsage()).status).to.equal(401);
         expect(await page.content()).to.not.include(key);
 
@@ -229,17 +229,21 @@ describe('account pages, in a real browser', () => {
         await page.getByRole('heading', { name: 'Sign out of all other sessions?' }).waitFor();
         await expectFits(page);
         await pressEnterOn(page, button(page, 'Sign out'));
-        await expectOutcome(page, '/account/settings/?done=others-ended', 'Other sessions ended');
+        await expectOutcome(page, '/account/settings/?done=others-ended', 'All other sessions are signed out');
 
         await visit(page, '/account/applications/');
         await pressEnterOn(page, page.getByRole('link', { name: 'Disconnect Desk assistant' }));
         await page.getByRole('heading', { name: 'Disconnect Desk assistant?' }).waitFor();
         await pressEnterOn(page, button(page, 'Disconnect'));
-        await expectOutcome(page, '/account/applications/?done=disconnected', 'Application disconnected');
+        await expectOutcome(
+          page,
+          '/account/applications/?done=disconnected',
+          'The application is disconnected and no longer has access',
+        );
 
         await visit(page, '/account/affiliate/');
         await pressEnterOn(page, button(page, 'Become an affiliate'));
-        await expectOutcome(page, '/account/affiliate/?done=enrolled', 'Affiliate link created');
+        await expectOutcome(page, '/account/affiliate/?done=enrolled', 'You are now an affiliate');
       });
 
       it('opens and deletes a generation, and skips the navigation', async () => {
@@ -261,7 +265,7 @@ describe('account pages, in a real browser', () => {
         await page.getByRole('heading', { name: 'Delete this generation?' }).waitFor();
         await expectFits(page);
         await pressEnterOn(page, button(page, 'Delete'));
-        await expectOutcome(page, '/account/library/?done=deleted', 'Generation deleted');
+        await expectOutcome(page, '/account/library/?done=deleted', 'The generation is deleted');
       });
 
       it('returns to the form after a sign-in when the session has ended', async () => {

@@ -83,7 +83,7 @@ describe('consent, in a real browser', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('day');
     await pressEnterOn(page, page.getByRole('button', { name: 'Save' }));
-    await expectOutcome(page, '/account/applications/?done=limit-saved', 'Spending limit saved');
+    await expectOutcome(page, '/account/applications/?done=limit-saved', 'The spending limit is saved');
     expect(await page.textContent('main')).to.include('0 of 120 credits a day are used');
     await page.close();
   });

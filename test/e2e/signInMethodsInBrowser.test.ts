@@ -59,7 +59,7 @@ describe(`sign-in methods by keyboard, in a real browser ${NARROW_WIDTH} pixels 
       await expectFits(page);
 
       await linkGoogle(page, 'Sign in');
-      await expectOutcome(page, `${SETTINGS_PATH}?done=identity-linked`, 'Sign-in method linked');
+      await expectOutcome(page, `${SETTINGS_PATH}?done=identity-linked`, 'The sign-in method is linked');
       expect(await page.textContent('main')).to.include(`${person.email}, linked on`);
       expect(await button(page, 'Link Google').count()).to.equal(0);
 
@@ -68,7 +68,7 @@ describe(`sign-in methods by keyboard, in a real browser ${NARROW_WIDTH} pixels 
       expect(await page.title()).to.match(/^Remove Google\? · /);
       await expectFits(page);
       await pressEnterOn(page, button(page, 'Remove Google'));
-      await expectOutcome(page, `${SETTINGS_PATH}?done=identity-removed`, 'Sign-in method removed');
+      await expectOutcome(page, `${SETTINGS_PATH}?done=identity-removed`, 'The sign-in method is removed');
       expect(await removal(page, 'Google').count()).to.equal(0);
       expect(await button(page, 'Link Google').count()).to.equal(1);
     });

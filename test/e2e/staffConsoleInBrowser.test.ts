@@ -47,7 +47,7 @@ describe('the staff console in a real browser without scripts', () => {
     await page.keyboard.press('Enter');
     await pressEnterOn(page, page.getByRole('button', { name: 'Add 50 credits' }));
     await page.getByText('The credits are adjusted.').waitFor();
-    expect(await page.title()).to.equal('Credits adjusted · genmeter');
+    expect(await page.title()).to.equal('The credits are adjusted · genmeter');
     expect((await readAudit(service, customer)).map(({ action, reason }) => [action, reason])).to.deep.equal([
       ['credits.adjust', 'ticket T-1'],
     ]);
@@ -63,12 +63,12 @@ describe('the staff console in a real browser without scripts', () => {
       [customer.email],
     );
     const actions: [path: string, action: string, title: string][] = [
-      [`${generation}refund/`, 'generation.refund', 'Generation refunded'],
-      [`/admin/topups/${topup as string}/refund/`, 'topup.refund', 'Refund requested'],
-      [`${account}sign-out/`, 'account.sign_out', 'Signed out'],
-      [`/admin/keys/${key as string}/revoke/`, 'key.revoke', 'API key revoked'],
-      [`${account}suspend/`, 'account.suspend', 'Account suspended'],
-      [`${account}reinstate/`, 'account.reinstate', 'Account reinstated'],
+      [`${generation}refund/`, 'generation.refund', 'The credits of the generation are refunded'],
+      [`/admin/topups/${topup as string}/refund/`, 'topup.refund', 'The refund is recorded'],
+      [`${account}sign-out/`, 'account.sign_out', 'The account is signed out everywhere'],
+      [`/admin/keys/${key as string}/revoke/`, 'key.revoke', 'The API key is revoked'],
+      [`${account}suspend/`, 'account.suspend', 'The account is suspended'],
+      [`${account}reinstate/`, 'account.reinstate', 'The account is reinstated'],
     ];
     for (const [path, , title] of actions) {
       await page.goto(`${service.baseUrl}${path}`);
@@ -104,10 +104,10 @@ describe('the staff console in a real browser without scripts', () => {
       'This generation is not stuck. It has ended, or a worker has processed it in the last 120 seconds.',
     ]);
     await service.moveClockTo(new Date(service.now.getTime() + 180_000));
-    expect(await requeue()).to.deep.equal(['Generation requeued · genmeter', 'The generation is due now.']);
+    expect(await requeue()).to.deep.equal(['The generation is due now · genmeter', 'The generation is due now.']);
     await service.moveClockTo(new Date());
     expect(await perform(ownerPath, 'Revoke all access', 'Revoke all access')).to.deep.equal([
-      'Access revoked · genmeter',
+      'All sessions, API keys, applications and open invitations of the account are revoked · genmeter',
       'All sessions, API keys, applications and open invitations of the account are revoked.',
     ]);
     expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);

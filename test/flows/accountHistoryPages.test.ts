@@ -128,7 +128,7 @@ describe('usage, ledger and library pages', () => {
     const deleted = await sendAccountForm(service.baseUrl, visitor, action);
     expect(deleted.headers.get('location')).to.equal('/account/library/?done=deleted');
     const after = await visitor.request(at('/account/library/?done=deleted'));
-    expect(after.text).to.include('<title>Generation deleted · genmeter</title>').and.to.not.include(uuid);
+    expect(after.text).to.include('<title>The generation is deleted · genmeter</title>').and.to.not.include(uuid);
     expect((await visitor.request(at('/account/library/?done=deleted'))).text).to.include('<title>Library · genmeter<');
     const repeated = await visitor.request(at(action));
     expect([repeated.status, repeated.text.includes('Not found.')]).to.deep.equal([404, true]);

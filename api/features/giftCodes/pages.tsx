@@ -124,7 +124,7 @@ async function renderGiftCodes(
       <PageLinks list={list} path={STAFF_PATH} />
     </>
   );
-  const outcomes = { revoked: ['Gift code revoked', 'The gift code is revoked.'] } as const;
+  const outcomes = { revoked: 'The gift code is revoked.' };
   const flash = problem === undefined ? {} : { problem };
   await sendStaffConsolePage(ctx, { current: STAFF_PATH, heading: 'Gift codes', outcomes, ...flash, children }, status);
 }

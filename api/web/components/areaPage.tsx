@@ -24,8 +24,8 @@ import { FIELD_ERROR_ID, Notice } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { sendPage } from './layout.tsx';
 
-/** Outcome of an action: the title of the page, and a sentence. */
-export type Outcome = readonly [title: Lazy<string>, sentence: Lazy<string>];
+/** Outcome of an action, in sentences. The first one is the title of the page, too. */
+export type Outcome = Lazy<string>;
 
 /** Outcomes of a page's forms, by the code in the `done` parameter of the redirect to the page. */
 export type Outcomes = Readonly<Record<string, Outcome>>;
@@ -103,18 +103,20 @@ interface Area {
  */
 function sendAreaPage(ctx: Context, page: AreaPage<string>, area: Area, status: number): void {
   const { current, heading, problem, outcomes = {}, children, hasMedia, refresh } = page;
-  const outcome = problem === undefined ? (page.outcome ?? findOutcome(outcomes, consumeOutcome(ctx))) : undefined;
+  const shown = problem === undefined ? (page.outcome ?? findOutcome(outcomes, consumeOutcome(ctx))) : undefined;
+  const outcome = resolve(shown);
   const body = (
     <>
       {problem === undefined ? null : <Problem problem={problem}>{children}</Problem>}
-      {outcome === undefined ? null : <Notice kind="good">{resolve(outcome[1])}</Notice>}
+      {outcome === undefined ? null : <Notice kind="good">{outcome}</Notice>}
       {area.notices.map((notice) => (
         <Warning {...notice} />
       ))}
       {children}
     </>
   );
-  const title = problem === undefined ? resolve(outcome?.[0] ?? page.title ?? heading) : t.errorTitle({ heading });
+  const plainTitle = outcome === undefined ? resolve(page.title ?? heading) : getFirstSentence(outcome);
+  const title = problem === undefined ? plainTitle : t.errorTitle({ heading });
   const navigation = { ...area.navigation, current };
   const { corner, hasScript } = area;
   sendPage(ctx, { title, body, heading, hasMedia, refresh, navigation, corner, hasScript }, status);
@@ -152,8 +154,13 @@ function Warning({ kind, text, action }: AreaNotice): VNode {
   );
 }
 
+/** Returns the first sentence of a text in any language, without its full stop. */
+export function getFirstSentence(text: string): string {
+  return text.replace(/(\.\s|\.$|\u3002)[^]*/, '');
+}
+
 /** Finds an outcome by its code, which may be anything if it comes from a URL. */
-export function findOutcome(outcomes: Outcomes, code: unknown): Outcome | undefined {
+function findOutcome(outcomes: Outcomes, code: unknown): Outcome | undefined {
   return typeof code === 'string' && Object.hasOwn(outcomes, code) ? outcomes[code] : undefined;
 }
 

@@ -25,11 +25,6 @@ import { t } from './texts.ts';
 /** Generations that the overview shows. */
 const LATEST_MAX = 4;
 
-/** Outcome of `checkout=canceled`, with which the payment processor sends the browser back. */
-const CHECKOUT_CANCELED = [t.checkoutCanceled, t.checkoutCanceledSentence] as const;
-
-const PAYMENT_PENDING: Outcome = [t.paymentPending, t.paymentPendingSentence];
-
 /**
  * Renders the overview: the first steps, credits and usage.
  * @param options.isPaymentPending true after a payment has been unconfirmed for some minutes.
@@ -102,22 +97,25 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
       ) : null}
     </>
   );
-  const outcome = isPaymentPending ? PAYMENT_PENDING : findCheckoutOutcome(ctx.query['checkout'], billing, account);
+  const outcome = isPaymentPending ? t.paymentPending : findCheckoutOutcome(ctx.query['checkout'], billing, account);
   const { first_name: name } = requirePerson(ctx);
   const heading = name === '' ? pages.overview() : t.hello({ name });
   await sendAccountAreaPage(ctx, {
     current: '/account/',
     heading,
     outcome,
-    title: outcome?.[0] ?? shared.account,
+    title: shared.account,
     children,
     hasMedia: true,
   });
 }
 
-/** Says what is true after a checkout. Without a plan nothing was paid, whatever the address says. */
+/**
+ * Says what is true after a checkout, of which the payment processor gives the code in the address. Without a plan nothing
+ * was paid, whatever the address says.
+ */
 function findCheckoutOutcome(code: unknown, { plan }: BillingStatus, { balance }: Account): Outcome | undefined {
-  if (code === 'canceled') return CHECKOUT_CANCELED;
+  if (code === 'canceled') return t.checkoutCanceled;
   if (code !== 'success' || plan === null) return undefined;
-  return [t.paymentComplete, t.paymentCompleteSentence({ plan: plan.name, balance })];
+  return t.paymentComplete({ plan: plan.name, balance });
 }

@@ -21,8 +21,8 @@ import { t } from './texts.ts';
 export const AFFILIATE_PATH = '/account/affiliate/';
 
 const OUTCOMES = {
-  enrolled: [t.linkCreated, t.linkCreatedSentence],
-  payouts: [t.payoutsSubmitted, t.payoutsSubmittedSentence],
+  enrolled: t.linkCreated,
+  payouts: t.payoutsSubmitted,
 } as const satisfies Outcomes;
 
 export type AffiliateOutcome = keyof typeof OUTCOMES;

@@ -16,7 +16,7 @@ import { t } from './texts.ts';
 import { KEYS_PATH } from './view.tsx';
 
 const OUTCOMES = {
-  saved: [t.saved, t.savedSentence],
+  saved: t.saved,
 } as const satisfies Outcomes;
 
 /** Finds the active key that the address names. @throws ServiceError not_found */

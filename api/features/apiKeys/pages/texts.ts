@@ -79,14 +79,6 @@ export const t = defineTexts({
     'zh-CN': '使用此密钥的程序将立即停止工作。此操作无法撤销。',
   },
   revoked: {
-    en: 'API key revoked',
-    de: 'API-Schlüssel widerrufen',
-    fr: 'Clé API révoquée',
-    es: 'Clave de API revocada',
-    ja: 'APIキーを取り消しました',
-    'zh-CN': 'API 密钥已撤销',
-  },
-  revokedSentence: {
     en: 'The API key is revoked. Requests with it are now rejected.',
     de: 'Der API-Schlüssel wurde widerrufen. Anfragen mit ihm werden jetzt abgelehnt.',
     fr: 'La clé API est révoquée. Les requêtes qui l’utilisent sont désormais refusées.',
@@ -152,14 +144,6 @@ export const t = defineTexts({
     'zh-CN': '图片会显示在您的<link>媒体库</link>中。',
   },
   saved: {
-    en: 'API key saved',
-    de: 'API-Schlüssel gespeichert',
-    fr: 'Clé API enregistrée',
-    es: 'Clave de API guardada',
-    ja: 'APIキーを保存しました',
-    'zh-CN': 'API 密钥已保存',
-  },
-  savedSentence: {
     en: 'The API key is saved. The changes apply to its next request.',
     de: 'Der API-Schlüssel wurde gespeichert. Die Änderungen gelten ab der nächsten Anfrage.',
     fr: 'La clé API est enregistrée. Les modifications s’appliquent à sa prochaine requête.',

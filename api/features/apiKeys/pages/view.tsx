@@ -29,7 +29,7 @@ export const KEYS_PATH = '/account/keys/';
 const READING_LINKS = { guide: '/docs/api-keys/', link: '/api/docs/' };
 
 const OUTCOMES = {
-  revoked: [t.revoked, t.revokedSentence],
+  revoked: t.revoked,
 } as const satisfies Outcomes;
 
 /** A created key with its text. */

@@ -74,14 +74,6 @@ export const t = defineTexts({
     'zh-CN': '该应用将立即失去访问权限。如需再次使用，请重新连接。',
   },
   disconnected: {
-    en: 'Application disconnected',
-    de: 'Anwendung getrennt',
-    fr: 'Application déconnectée',
-    es: 'Aplicación desconectada',
-    ja: 'アプリケーションを切断しました',
-    'zh-CN': '应用已断开',
-  },
-  disconnectedSentence: {
     en: 'The application is disconnected and no longer has access.',
     de: 'Die Anwendung wurde getrennt und hat keinen Zugriff mehr.',
     fr: 'L’application est déconnectée et n’a plus d’accès.',
@@ -156,14 +148,6 @@ export const t = defineTexts({
     'zh-CN': '更改 {name} 的支出上限',
   },
   limitSaved: {
-    en: 'Spending limit saved',
-    de: 'Ausgabenlimit gespeichert',
-    fr: 'Plafond de dépenses enregistré',
-    es: 'Límite de gasto guardado',
-    ja: '利用上限を保存しました',
-    'zh-CN': '支出上限已保存',
-  },
-  limitSavedSentence: {
     en: 'The spending limit is saved. It applies to the next image or video.',
     de: 'Das Ausgabenlimit wurde gespeichert. Es gilt ab dem nächsten Bild oder Video.',
     fr: 'Le plafond de dépenses est enregistré. Il s’applique à la prochaine image ou vidéo.',

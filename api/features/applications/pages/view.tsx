@@ -20,8 +20,8 @@ import { t } from './texts.ts';
 export const APPLICATIONS_PATH = '/account/applications/';
 
 const OUTCOMES = {
-  'limit-saved': [t.limitSaved, t.limitSavedSentence],
-  disconnected: [t.disconnected, t.disconnectedSentence],
+  'limit-saved': t.limitSaved,
+  disconnected: t.disconnected,
 } as const satisfies Outcomes;
 
 /** Renders the applications with access to the account, and how to connect an assistant. */

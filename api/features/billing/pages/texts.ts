@@ -83,14 +83,6 @@ export const t = defineTexts({
 /** Outcomes of the forms. */
 export const OUTCOME_TEXTS = defineTexts({
   planActive: {
-    en: 'Plan active',
-    de: 'Tarif aktiv',
-    fr: 'Forfait actif',
-    es: 'Plan activo',
-    ja: 'プランが有効になりました',
-    'zh-CN': '套餐已生效',
-  },
-  planActiveSentence: {
     en: 'Your plan is active.',
     de: 'Ihr Tarif ist aktiv.',
     fr: 'Votre forfait est actif.',
@@ -99,14 +91,6 @@ export const OUTCOME_TEXTS = defineTexts({
     'zh-CN': '您的套餐已生效。',
   },
   creditsAdded: {
-    en: 'Credits added',
-    de: 'Credits gutgeschrieben',
-    fr: 'Crédits ajoutés',
-    es: 'Créditos añadidos',
-    ja: 'クレジットを追加しました',
-    'zh-CN': '积分已到账',
-  },
-  creditsAddedSentence: {
     en: 'The credits are on your balance.',
     de: 'Die Credits sind Ihrem Guthaben gutgeschrieben.',
     fr: 'Les crédits ont été ajoutés à votre solde.',
@@ -115,14 +99,6 @@ export const OUTCOME_TEXTS = defineTexts({
     'zh-CN': '积分已存入您的余额。',
   },
   giftRedeemed: {
-    en: 'Gift code redeemed',
-    de: 'Geschenkcode eingelöst',
-    fr: 'Code cadeau utilisé',
-    es: 'Código de regalo canjeado',
-    ja: 'ギフトコードを利用しました',
-    'zh-CN': '礼品码已兑换',
-  },
-  giftRedeemedSentence: {
     en: 'The credits of the gift code are on your balance.',
     de: 'Die Credits des Geschenkcodes sind Ihrem Guthaben gutgeschrieben.',
     fr: 'Les crédits du code cadeau ont été ajoutés à votre solde.',
@@ -131,14 +107,6 @@ export const OUTCOME_TEXTS = defineTexts({
     'zh-CN': '礼品码的积分已存入您的余额。',
   },
   autoTopupOn: {
-    en: 'Automatic top-ups on',
-    de: 'Automatische Aufladung ein',
-    fr: 'Recharge automatique activée',
-    es: 'Recarga automática activada',
-    ja: '自動チャージを有効にしました',
-    'zh-CN': '自动充值已开启',
-  },
-  autoTopupOnSentence: {
     en: 'Automatic top-ups are on.',
     de: 'Die automatische Aufladung ist eingeschaltet.',
     fr: 'La recharge automatique est activée.',
@@ -147,14 +115,6 @@ export const OUTCOME_TEXTS = defineTexts({
     'zh-CN': '自动充值已开启。',
   },
   autoTopupOff: {
-    en: 'Automatic top-ups off',
-    de: 'Automatische Aufladung aus',
-    fr: 'Recharge automatique désactivée',
-    es: 'Recarga automática desactivada',
-    ja: '自動チャージを無効にしました',
-    'zh-CN': '自动充值已关闭',
-  },
-  autoTopupOffSentence: {
     en: 'Automatic top-ups are off.',
     de: 'Die automatische Aufladung ist ausgeschaltet.',
     fr: 'La recharge automatique est désactivée.',

@@ -36,11 +36,11 @@ export const OTHER_AMOUNT = 'other';
 const TOPUP_PRESETS = [50, 100, 200, 500, 1_000];
 
 const OUTCOMES = {
-  plan: [OUTCOME_TEXTS.planActive, OUTCOME_TEXTS.planActiveSentence],
-  topup: [OUTCOME_TEXTS.creditsAdded, OUTCOME_TEXTS.creditsAddedSentence],
-  gift: [OUTCOME_TEXTS.giftRedeemed, OUTCOME_TEXTS.giftRedeemedSentence],
-  'auto-topup-on': [OUTCOME_TEXTS.autoTopupOn, OUTCOME_TEXTS.autoTopupOnSentence],
-  'auto-topup-off': [OUTCOME_TEXTS.autoTopupOff, OUTCOME_TEXTS.autoTopupOffSentence],
+  plan: OUTCOME_TEXTS.planActive,
+  topup: OUTCOME_TEXTS.creditsAdded,
+  gift: OUTCOME_TEXTS.giftRedeemed,
+  'auto-topup-on': OUTCOME_TEXTS.autoTopupOn,
+  'auto-topup-off': OUTCOME_TEXTS.autoTopupOff,
 } as const satisfies Outcomes;
 
 export type BillingOutcome = keyof typeof OUTCOMES;

@@ -24,9 +24,9 @@ import { LIBRARY_PATH } from './view.tsx';
 const NAME_CHARACTERS = 60;
 
 const OUTCOMES = {
-  canceled: [t.canceled, t.canceledSentence],
-  'cancel-requested': [t.cancelRequested, t.cancelRequestedSentence],
-  'not-canceled': [t.hasEnded, t.hasEndedSentence],
+  canceled: t.canceled,
+  'cancel-requested': t.cancelRequested,
+  'not-canceled': t.hasEnded,
 } as const satisfies Outcomes;
 /** Outcome of a cancellation, as the page shows it. */
 export type CancelOutcome = keyof typeof OUTCOMES;

@@ -28,7 +28,7 @@ export const LIBRARY_PATH = '/account/library/';
 const LISTED_PROMPT_CHARACTERS = 200;
 const LABEL_CHARACTERS = 60;
 
-const OUTCOMES = { deleted: [t.deleted, t.deletedSentence] } as const satisfies Outcomes;
+const OUTCOMES = { deleted: t.deleted } as const satisfies Outcomes;
 
 function listFilters(): FilterChoice[] {
   const statuses: Record<GenerationStatus, string> = {

@@ -24,12 +24,12 @@ export const MEMBERS_PATH = '/account/members/';
 const INVITATIONS_PAGE = 'invitations_page';
 
 const OUTCOMES = {
-  invited: [t.invited, t.invitedSentence],
-  'invitation-revoked': [t.revoked, t.revokedSentence],
-  saved: [t.saved, t.savedSentence],
-  removed: [t.removed, t.removedSentence],
-  'access-revoked': [t.accessRevoked, t.accessRevokedSentence],
-  'handed-over': [t.handedOver, t.handedOverSentence],
+  invited: t.invited,
+  'invitation-revoked': t.revoked,
+  saved: t.saved,
+  removed: t.removed,
+  'access-revoked': t.accessRevoked,
+  'handed-over': t.handedOver,
 } as const satisfies Outcomes;
 
 export const listRoleOptions = () => ASSIGNABLE_ROLES.map((role) => [role, ROLES[role]()] as [string, string]);

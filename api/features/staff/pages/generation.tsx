@@ -22,9 +22,9 @@ import { getGenerationPath } from './actions/generationActions.tsx';
 import { Facts, OutputPreview, Section } from './sections.tsx';
 
 const OUTCOMES = {
-  refunded: ['Generation refunded', 'The credits of the generation are refunded.'],
-  requeued: ['Generation requeued', 'The generation is due now.'],
-  unchanged: ['Nothing changed', 'Nothing was changed: it had been done before.'],
+  refunded: 'The credits of the generation are refunded.',
+  requeued: 'The generation is due now.',
+  unchanged: 'Nothing was changed: it had been done before.',
 } as const satisfies Outcomes;
 
 /** Shows a generation without its prompt and output. */

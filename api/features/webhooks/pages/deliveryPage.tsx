@@ -19,7 +19,7 @@ import { DELIVERIES as t } from './deliveryTexts.ts';
 import { renderWebhooksPage } from './view.tsx';
 
 const OUTCOMES = {
-  sent: [t.startedAgain, t.startedAgainSentence],
+  sent: t.startedAgain,
 } as const satisfies Outcomes;
 
 /** Renders the page of a delivery: what was sent, and how the receiver responded. @throws ServiceError not_found */

@@ -39,14 +39,6 @@ export const DELIVERIES = defineTexts({
     'zh-CN': '还没有投递。事件发生后会立即显示在这里，并保留 30 天。',
   },
   startedAgain: {
-    en: 'Delivery started again',
-    de: 'Zustellung erneut gestartet',
-    fr: 'Livraison relancée',
-    es: 'Entrega iniciada de nuevo',
-    ja: '配信を再開しました',
-    'zh-CN': '已重新开始投递',
-  },
-  startedAgainSentence: {
     en: 'The event is sent again. Reload the page to see the result.',
     de: 'Das Ereignis wird erneut gesendet. Laden Sie die Seite neu, um das Ergebnis zu sehen.',
     fr: 'L’événement est renvoyé. Rechargez la page pour voir le résultat.',

@@ -19,10 +19,10 @@ import { ENDPOINT } from './endpointTexts.ts';
 import { t } from './texts.ts';
 
 const OUTCOMES = {
-  saved: [ENDPOINT.wasSaved, ENDPOINT.wasSavedSentence],
-  enabled: [ENDPOINT.wasEnabled, ENDPOINT.wasEnabledSentence],
-  disabled: [ENDPOINT.wasDisabled, ENDPOINT.wasDisabledSentence],
-  tested: [ENDPOINT.testSent, ENDPOINT.testSentSentence],
+  saved: ENDPOINT.wasSaved,
+  enabled: ENDPOINT.wasEnabled,
+  disabled: ENDPOINT.wasDisabled,
+  tested: ENDPOINT.testSent,
 } as const satisfies Outcomes;
 export type EndpointOutcome = keyof typeof OUTCOMES;
 

@@ -40,14 +40,6 @@ export const ENDPOINT = defineTexts({
   enable: { en: 'Enable', de: 'Aktivieren', fr: 'Activer', es: 'Activar', ja: '有効にする', 'zh-CN': '启用' },
   disable: { en: 'Disable', de: 'Deaktivieren', fr: 'Désactiver', es: 'Desactivar', ja: '無効にする', 'zh-CN': '停用' },
   wasSaved: {
-    en: 'Webhook saved',
-    de: 'Webhook gespeichert',
-    fr: 'Webhook enregistré',
-    es: 'Webhook guardado',
-    ja: 'Webhookを保存しました',
-    'zh-CN': 'Webhook 已保存',
-  },
-  wasSavedSentence: {
     en: 'The endpoint is saved.',
     de: 'Der Endpunkt wurde gespeichert.',
     fr: 'L’endpoint a été enregistré.',
@@ -56,14 +48,6 @@ export const ENDPOINT = defineTexts({
     'zh-CN': '端点已保存。',
   },
   wasEnabled: {
-    en: 'Webhook enabled',
-    de: 'Webhook aktiviert',
-    fr: 'Webhook activé',
-    es: 'Webhook activado',
-    ja: 'Webhookを有効にしました',
-    'zh-CN': 'Webhook 已启用',
-  },
-  wasEnabledSentence: {
     en: 'The endpoint is enabled. It receives the events from now on.',
     de: 'Der Endpunkt ist aktiviert. Er erhält die Ereignisse ab jetzt.',
     fr: 'L’endpoint est activé. Il reçoit désormais les événements.',
@@ -72,14 +56,6 @@ export const ENDPOINT = defineTexts({
     'zh-CN': '端点已启用，从现在起接收事件。',
   },
   wasDisabled: {
-    en: 'Webhook disabled',
-    de: 'Webhook deaktiviert',
-    fr: 'Webhook désactivé',
-    es: 'Webhook desactivado',
-    ja: 'Webhookを無効にしました',
-    'zh-CN': 'Webhook 已停用',
-  },
-  wasDisabledSentence: {
     en: 'The endpoint is disabled. Pending deliveries have failed; send them again once you have enabled it.',
     de: 'Der Endpunkt ist deaktiviert. Ausstehende Zustellungen sind fehlgeschlagen; senden Sie sie erneut, sobald Sie ihn wieder aktiviert haben.',
     fr: 'L’endpoint est désactivé. Les livraisons en attente ont échoué ; renvoyez-les après l’avoir réactivé.',
@@ -88,14 +64,6 @@ export const ENDPOINT = defineTexts({
     'zh-CN': '端点已停用。待处理的投递已失败；启用端点后可重新发送。',
   },
   testSent: {
-    en: 'Test event sent',
-    de: 'Testereignis gesendet',
-    fr: 'Événement de test envoyé',
-    es: 'Evento de prueba enviado',
-    ja: 'テストイベントを送信しました',
-    'zh-CN': '测试事件已发送',
-  },
-  testSentSentence: {
     en: 'A test event is on its way. Reload the page to see its delivery.',
     de: 'Ein Testereignis ist unterwegs. Laden Sie die Seite neu, um seine Zustellung zu sehen.',
     fr: 'Un événement de test est en cours d’envoi. Rechargez la page pour voir sa livraison.',

@@ -158,14 +158,6 @@ export const t = defineTexts({
     'zh-CN': '轮换默认签名密钥',
   },
   deleted: {
-    en: 'Webhook deleted',
-    de: 'Webhook gelöscht',
-    fr: 'Webhook supprimé',
-    es: 'Webhook eliminado',
-    ja: 'Webhookを削除しました',
-    'zh-CN': 'Webhook 已删除',
-  },
-  deletedSentence: {
     en: 'The endpoint and its deliveries are deleted.',
     de: 'Der Endpunkt und seine Zustellungen wurden gelöscht.',
     fr: 'L’endpoint et ses livraisons ont été supprimés.',

@@ -17,7 +17,7 @@ import { t } from './texts.ts';
 const READING_LINKS = { guide: '/docs/webhooks/', link: '/api/docs/' };
 
 const OUTCOMES = {
-  deleted: [t.deleted, t.deletedSentence],
+  deleted: t.deleted,
 } as const satisfies Outcomes;
 
 /** A created endpoint with its secret. */

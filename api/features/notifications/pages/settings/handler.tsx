@@ -15,7 +15,7 @@ import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { SETTINGS, t } from './texts.ts';
 import { NotificationsForm } from './view.tsx';
 
-const OUTCOMES = { saved: [SETTINGS.saved, SETTINGS.savedSentence] } as const;
+const OUTCOMES = { saved: SETTINGS.saved } as const;
 const CREDITS = /^\d{1,9}$/;
 
 async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {

@@ -87,14 +87,6 @@ export const SETTINGS = defineTexts({
     'zh-CN': '当前为 {credits, number}。留空则为您每月积分的十分之一。',
   },
   saved: {
-    en: 'Notifications saved',
-    de: 'Benachrichtigungen gespeichert',
-    fr: 'Notifications enregistrées',
-    es: 'Notificaciones guardadas',
-    ja: '通知を保存しました',
-    'zh-CN': '通知设置已保存',
-  },
-  savedSentence: {
     en: 'Notifications saved.',
     de: 'Die Benachrichtigungen wurden gespeichert.',
     fr: 'Les notifications ont été enregistrées.',

@@ -132,14 +132,6 @@ export const t = defineTexts({
     'zh-CN': '正在清除此账户',
   },
   requested: {
-    en: 'Deletion requested',
-    de: 'Löschung beantragt',
-    fr: 'Suppression demandée',
-    es: 'Eliminación solicitada',
-    ja: '削除を受け付けました',
-    'zh-CN': '已申请删除',
-  },
-  requestedSentence: {
     en: 'The deletion is requested. All other sessions and credentials have ended.',
     de: 'Die Löschung ist beantragt. Alle anderen Sitzungen und Zugangsdaten sind ungültig.',
     fr: 'La suppression est demandée. Toutes les autres sessions et tous les identifiants ont pris fin.',

@@ -11,7 +11,7 @@ import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
 import { AccountSwitch, nameCurrentAccount } from '../../../../web/components/accountSwitch.tsx';
-import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import { getFirstSentence, mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
@@ -117,7 +117,7 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
   const body = (
     <>
       {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
-      {isNew ? <Notice kind="good">{t.requestedSentence()}</Notice> : null}
+      {isNew ? <Notice kind="good">{t.requested()}</Notice> : null}
       <div class="card">
         <h1>{heading}</h1>
         <p>
@@ -156,6 +156,6 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
       </div>
     </>
   );
-  const title = problem === undefined ? (isNew ? t.requested() : heading) : shared.errorTitle({ heading });
+  const title = problem === undefined ? (isNew ? getFirstSentence(t.requested()) : heading) : shared.errorTitle({ heading });
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }

@@ -4,12 +4,12 @@ import { t } from './texts.ts';
 export const SETTINGS_PATH = '/account/settings/';
 
 export const SETTINGS_OUTCOMES = {
-  profile: [t.profileSaved, t.profileSavedSentence],
-  'session-ended': [t.sessionEnded, t.sessionEndedSentence],
-  'others-ended': [t.othersEnded, t.othersEndedSentence],
-  'identity-linked': [t.methodLinked, t.methodLinkedSentence],
-  'deletion-undone': [t.deletionUndone, t.deletionUndoneSentence],
-  'identity-removed': [t.methodRemoved, t.methodRemovedSentence],
+  profile: t.profileSaved,
+  'session-ended': t.sessionEnded,
+  'others-ended': t.othersEnded,
+  'identity-linked': t.methodLinked,
+  'deletion-undone': t.deletionUndone,
+  'identity-removed': t.methodRemoved,
 } as const satisfies Outcomes;
 
 export type SettingsOutcome = keyof typeof SETTINGS_OUTCOMES;

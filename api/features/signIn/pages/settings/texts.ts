@@ -21,14 +21,6 @@ export const t = defineTexts({
     'zh-CN': '用于这些页面和电子邮件。API、API 错误和指南均为英文。',
   },
   profileSaved: {
-    en: 'Profile saved',
-    de: 'Profil gespeichert',
-    fr: 'Profil enregistré',
-    es: 'Perfil guardado',
-    ja: 'プロフィールを保存しました',
-    'zh-CN': '个人资料已保存',
-  },
-  profileSavedSentence: {
     en: 'Profile saved.',
     de: 'Das Profil wurde gespeichert.',
     fr: 'Le profil a été enregistré.',
@@ -37,14 +29,6 @@ export const t = defineTexts({
     'zh-CN': '个人资料已保存。',
   },
   sessionEnded: {
-    en: 'Session ended',
-    de: 'Sitzung beendet',
-    fr: 'Session terminée',
-    es: 'Sesión finalizada',
-    ja: 'セッションを終了しました',
-    'zh-CN': '会话已结束',
-  },
-  sessionEndedSentence: {
     en: 'The session is signed out.',
     de: 'Die Sitzung ist abgemeldet.',
     fr: 'La session est déconnectée.',
@@ -53,14 +37,6 @@ export const t = defineTexts({
     'zh-CN': '该会话已退出登录。',
   },
   othersEnded: {
-    en: 'Other sessions ended',
-    de: 'Andere Sitzungen beendet',
-    fr: 'Autres sessions terminées',
-    es: 'Otras sesiones finalizadas',
-    ja: 'ほかのセッションを終了しました',
-    'zh-CN': '其他会话已结束',
-  },
-  othersEndedSentence: {
     en: 'All other sessions are signed out.',
     de: 'Alle anderen Sitzungen sind abgemeldet.',
     fr: 'Toutes les autres sessions sont déconnectées.',
@@ -69,14 +45,6 @@ export const t = defineTexts({
     'zh-CN': '所有其他会话均已退出登录。',
   },
   methodLinked: {
-    en: 'Sign-in method linked',
-    de: 'Anmeldemethode verknüpft',
-    fr: 'Méthode de connexion associée',
-    es: 'Método de inicio de sesión vinculado',
-    ja: 'ログイン方法を連携しました',
-    'zh-CN': '登录方式已关联',
-  },
-  methodLinkedSentence: {
     en: 'The sign-in method is linked. You can now sign in with it.',
     de: 'Die Anmeldemethode ist verknüpft. Sie können sich jetzt damit anmelden.',
     fr: 'La méthode de connexion est associée. Vous pouvez désormais l’utiliser pour vous connecter.',
@@ -85,14 +53,6 @@ export const t = defineTexts({
     'zh-CN': '登录方式已关联，您现在可以用它登录。',
   },
   deletionUndone: {
-    en: 'Deletion undone',
-    de: 'Löschung rückgängig gemacht',
-    fr: 'Suppression annulée',
-    es: 'Eliminación cancelada',
-    ja: '削除を取り消しました',
-    'zh-CN': '已撤销删除',
-  },
-  deletionUndoneSentence: {
     en: 'The deletion is undone. A renewal that the deletion stopped is resumed within a minute. API keys, applications and automatic top-ups stay off until you set them up again.',
     de: 'Die Löschung wurde rückgängig gemacht. Eine Verlängerung, die dadurch angehalten wurde, wird innerhalb einer Minute fortgesetzt. API-Schlüssel, Anwendungen und die automatische Aufladung bleiben ausgeschaltet, bis Sie sie erneut einrichten.',
     fr: 'La suppression est annulée. Un renouvellement qu’elle avait interrompu reprend dans la minute. Les clés API, les applications et la recharge automatique restent désactivées jusqu’à ce que vous les configuriez de nouveau.',
@@ -101,14 +61,6 @@ export const t = defineTexts({
     'zh-CN': '已撤销删除。因删除而停止的续订将在一分钟内恢复。API 密钥、应用和自动充值在您重新设置之前保持关闭。',
   },
   methodRemoved: {
-    en: 'Sign-in method removed',
-    de: 'Anmeldemethode entfernt',
-    fr: 'Méthode de connexion supprimée',
-    es: 'Método de inicio de sesión eliminado',
-    ja: 'ログイン方法を削除しました',
-    'zh-CN': '登录方式已移除',
-  },
-  methodRemovedSentence: {
     en: 'The sign-in method is removed.',
     de: 'Die Anmeldemethode wurde entfernt.',
     fr: 'La méthode de connexion a été supprimée.',

@@ -26,23 +26,17 @@ const AUDIT_ENTRIES_SHOWN = 10;
 const GENERATIONS_SHOWN = 10;
 
 const OUTCOMES = {
-  suspended: ['Account suspended', 'The account is suspended.'],
-  reinstated: ['Account reinstated', 'The account is reinstated.'],
-  'signed-out': ['Signed out', 'The account is signed out everywhere.'],
-  'access-revoked': [
-    'Access revoked',
-    'All sessions, API keys, applications and open invitations of the account are revoked.',
-  ],
-  'member-removed': ['Member removed', 'The member is removed, and its API keys and applications are revoked.'],
-  'key-revoked': ['API key revoked', 'The API key is revoked.'],
-  'approval-requested': ['Approval requested', 'Another member of staff must approve the adjustment within 24 hours.'],
-  'adjustment-rejected': ['Adjustment rejected', 'The adjustment is rejected.'],
-  adjusted: ['Credits adjusted', 'The credits are adjusted.'],
-  'topup-refund': [
-    'Refund requested',
-    'The refund is recorded. It is issued within a minute, and the credits are taken back afterwards.',
-  ],
-  unchanged: ['Nothing changed', 'Nothing was changed: it had been done before.'],
+  suspended: 'The account is suspended.',
+  reinstated: 'The account is reinstated.',
+  'signed-out': 'The account is signed out everywhere.',
+  'access-revoked': 'All sessions, API keys, applications and open invitations of the account are revoked.',
+  'member-removed': 'The member is removed, and its API keys and applications are revoked.',
+  'key-revoked': 'The API key is revoked.',
+  'approval-requested': 'Another member of staff must approve the adjustment within 24 hours.',
+  'adjustment-rejected': 'The adjustment is rejected.',
+  adjusted: 'The credits are adjusted.',
+  'topup-refund': 'The refund is recorded. It is issued within a minute, and the credits are taken back afterwards.',
+  unchanged: 'Nothing was changed: it had been done before.',
 } as const satisfies Outcomes;
 
 /** Shows an account: its state, the latest rows of each list, and the actions that the role may perform. */

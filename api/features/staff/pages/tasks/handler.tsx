@@ -19,12 +19,9 @@ import { TaskTable } from './table.tsx';
 const ROWS_SHOWN = 100;
 
 const OUTCOMES = {
-  run: ['Task started', 'The task is due now. Reload to see whether it has succeeded: then it is no longer listed.'],
-  'run-all': [
-    'Tasks started',
-    'The tasks are due now. Reload to see which have succeeded: these are no longer listed.',
-  ],
-  unchanged: ['Nothing changed', 'Nothing was changed: it is done, a worker runs it now, or nothing fails.'],
+  run: 'The task is due now. Reload to see whether it has succeeded: then it is no longer listed.',
+  'run-all': 'The tasks are due now. Reload to see which have succeeded: these are no longer listed.',
+  unchanged: 'Nothing was changed: it is done, a worker runs it now, or nothing fails.',
 } as const satisfies Outcomes;
 
 /** Shows the tasks by kind, and those that fail or were given up, of all kinds or of one. */
