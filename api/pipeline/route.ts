@@ -92,6 +92,18 @@ export type HttpRoute =
   | readonly [...RouteColumns<Surface, 'session'>, policy: SessionPolicy]
   | readonly [...RouteColumns<Surface, 'anyone' | 'visitor'>, policy?: RoutePolicy];
 
+/** The pages of an action: one that asks for confirmation, and the form on it, which performs it. */
+export interface ActionPages {
+  confirm: Handler;
+  submit: Handler;
+}
+
+/** Lists the rows of an action of a signed-in person. */
+export const actionRoutes = (path: string, pages: ActionPages, policy: SessionPolicy): readonly HttpRoute[] => [
+  ['GET', path, 'page', 'session', 'account', 'none', pages.confirm, policy],
+  ['POST', path, 'page', 'session', 'account', 'form', pages.submit, policy],
+];
+
 /** Returns a row of the route table by the names of its columns. */
 export function toRoute([, path, surface, credential, rateLimit, body, handler, policy = {}]: HttpRoute): Route {
   return { path: path.replace(/\*$/, ''), surface, credential, rateLimit, body, handler, ...policy };

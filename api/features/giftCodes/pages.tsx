@@ -12,9 +12,9 @@ import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { executeFormOnce } from '../../pipeline/idempotency.ts';
-import { seeOther } from '../../pipeline/redirect.ts';
+import { redirectTo, seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/lists.ts';
-import type { HttpRoute } from '../../pipeline/route.ts';
+import { actionRoutes, type HttpRoute } from '../../pipeline/route.ts';
 import { CopyText } from '../../web/components/copyText.tsx';
 import { TextField } from '../../web/components/fields.tsx';
 import { Form } from '../../web/components/form.tsx';
@@ -38,7 +38,7 @@ const redeemCode = showErrorsOn(renderBillingPage)(async (ctx) => {
   seeOther(ctx, `${BILLING_PATH}?done=gift`);
 });
 
-const withListErrors = showErrorsOn((ctx, { problem }, status) => renderGiftCodes(ctx, { problem }, status));
+const withListErrors = showErrorsOn(renderGiftCodes);
 
 /** Shows the code in the response to the form: a page with the code could be opened again. */
 const createCode = withListErrors(async (ctx) => {
@@ -159,21 +159,12 @@ function CreateForm({ form }: { form: URLSearchParams }): VNode {
 }
 
 const permission = 'adjustCredits';
+const toBilling = redirectTo(BILLING_PATH);
 
 export const GIFT_CODE_PAGES: readonly HttpRoute[] = [
   ['POST', '/account/gift-codes/redeem/', 'page', 'session', 'payment', 'form', redeemCode, { needs: 'manageBilling' }],
-  [
-    'GET',
-    '/account/gift-codes/redeem/',
-    'page',
-    'session',
-    'account',
-    'none',
-    (ctx) => seeOther(ctx, BILLING_PATH),
-    { needs: 'manageBilling' },
-  ],
-  ['GET', STAFF_PATH, 'page', 'session', 'account', 'none', (ctx) => renderGiftCodes(ctx), { permission }],
+  ['GET', '/account/gift-codes/redeem/', 'page', 'session', 'account', 'none', toBilling, { needs: 'manageBilling' }],
+  ['GET', STAFF_PATH, 'page', 'session', 'account', 'none', renderGiftCodes, { permission }],
   ['POST', STAFF_PATH, 'page', 'session', 'account', 'form', createCode, { permission }],
-  ['GET', `${STAFF_PATH}:uuid/revoke/`, 'page', 'session', 'account', 'none', revokeCode.show, { permission }],
-  ['POST', `${STAFF_PATH}:uuid/revoke/`, 'page', 'session', 'account', 'form', revokeCode.submit, { permission }],
+  ...actionRoutes(`${STAFF_PATH}:uuid/revoke/`, revokeCode, { permission }),
 ];

@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import type { ActionPages } from '../../pipeline/route.ts';
 import { t } from '../texts.ts';
 import { Form } from './form.tsx';
 import { sendPage } from './layout.tsx';
-import type { ErrorWrapper, PageHandler } from './showErrorsOn.ts';
+import type { ErrorWrapper } from './showErrorsOn.ts';
 
 /** Confirmation that precedes an action. */
 export interface Confirmation {
@@ -33,8 +34,8 @@ interface AccountAction {
   perform: (ctx: Context, caller: Caller) => Promise<string | undefined>;
 }
 
-/** Returns the handlers of an action: `confirm` asks for confirmation, `submit` performs it. */
-export function defineAccountAction(action: AccountAction): { confirm: PageHandler; submit: PageHandler } {
+/** Returns the pages of an action. */
+export function defineAccountAction(action: AccountAction): ActionPages {
   return {
     confirm: action.withErrors(async (ctx) => {
       const confirmation = await action.describe(ctx, requireCaller(ctx));

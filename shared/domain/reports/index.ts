@@ -7,16 +7,6 @@ import { paymentEventReport } from './paymentEvents.ts';
 import type { ReportDefinition } from './report.ts';
 import { upstreamReport } from './upstreams.ts';
 
-export {
-  affiliateReport,
-  churnReport,
-  failureReport,
-  marginReport,
-  onboardingReport,
-  paymentEventReport,
-  upstreamReport,
-};
-
 /** The reports for staff, in the order of their navigation. */
 export const REPORTS: readonly ReportDefinition[] = [
   failureReport,

@@ -14,10 +14,6 @@ import { AFFILIATE_PATH, type AffiliateOutcome, renderAffiliatePage } from './vi
 
 const withAffiliateErrors = showErrorsOn(renderAffiliatePage);
 
-export async function showAffiliatePage(ctx: Context): Promise<void> {
-  await renderAffiliatePage(ctx);
-}
-
 export const becomeAffiliate = withAffiliateErrors(async (ctx) => {
   await enrollAffiliate(requireCaller(ctx).accountId);
   redirectWithOutcome(ctx, 'enrolled');

@@ -20,10 +20,6 @@ const parseKeyChange = createBodyParser(UpdateApiKeyRequest);
 const withListErrors = showErrorsOn(renderKeysPage);
 const withKeyErrors = showErrorsOn(renderKeyPage, withListErrors);
 
-export async function showKeysPage(ctx: Context): Promise<void> {
-  await renderKeysPage(ctx);
-}
-
 /**
  * Returns whether the form creates a live key. Options do not exempt it: a limit may be as high as a billion credits.
  */
@@ -49,7 +45,7 @@ export const createKey = withListErrors(async (ctx) => {
 });
 
 /** Shows the form for the name and options of a key. */
-export const showKeyPage = withListErrors((ctx) => renderKeyPage(ctx));
+export const showKeyPage = withListErrors(renderKeyPage);
 
 export const saveKey = withKeyErrors(async (ctx) => {
   const caller = requireCaller(ctx);

@@ -24,10 +24,6 @@ import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
 const NOT_CONNECTED = 'This application does not exist or has already been disconnected.';
 const withApplicationErrors = showErrorsOn(renderApplicationsPage);
 
-export async function showApplicationsPage(ctx: Context): Promise<void> {
-  await renderApplicationsPage(ctx);
-}
-
 /** Finds the application that the address names. @throws ServiceError not_found */
 async function findApplication(ctx: Context): Promise<ConnectedApplication> {
   const uuid = parseUuidParam(ctx);

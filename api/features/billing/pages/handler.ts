@@ -26,7 +26,7 @@ const CREDITS = /^\d{1,9}$/;
 const parsePlanForm = perService(() => createBodyParser(getCheckoutRequest()));
 const withBillingErrors = showErrorsOn(renderBillingPage);
 
-export const showBillingPage = withBillingErrors((ctx) => renderBillingPage(ctx));
+export const showBillingPage = withBillingErrors(renderBillingPage);
 
 export const choosePlan = withBillingErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);

@@ -36,10 +36,6 @@ const parseChange = createBodyParser(UpdateMemberRequest);
 const withListErrors = showErrorsOn(renderMembersPage);
 const withMemberErrors = showErrorsOn(renderMemberPage, withListErrors);
 
-export async function showMembersPage(ctx: Context): Promise<void> {
-  await renderMembersPage(ctx);
-}
-
 export const invite = withListErrors(async (ctx) => {
   await inviteMember(requireCaller(ctx), parseInvite(inviteForm.read(getForm(ctx))), getRequestOrigin(ctx));
   seeOther(ctx, `${MEMBERS_PATH}?done=invited`);
@@ -80,7 +76,7 @@ export const revoke = defineAccountAction({
   },
 });
 
-export const showMemberPage = withListErrors((ctx) => renderMemberPage(ctx));
+export const showMemberPage = withListErrors(renderMemberPage);
 
 export const saveMember = withMemberErrors(async (ctx) => {
   const form = getForm(ctx);

@@ -7,6 +7,6 @@ export const NOTIFICATIONS_PAGES: readonly HttpRoute[] = [
   // Links of messages. Mail programs post to those that unsubscribe by themselves.
   ['GET',     '/unsubscribe/:token',                             'page', 'anyone',  'public',    'none', unsubscribePages.confirmUnsubscribe],
   ['POST',    '/unsubscribe/:token',                             'page', 'anyone',  'public',    'none', unsubscribePages.submitUnsubscribe],
-  ['GET',     '/account/notifications/',                         'page', 'session', 'account',   'none', notificationPages.showNotificationsPage, { needs: 'manageNotifications' }],
+  ['GET',     '/account/notifications/',                         'page', 'session', 'account',   'none', notificationPages.renderNotificationsPage, { needs: 'manageNotifications' }],
   ['POST',    '/account/notifications/',                         'page', 'session', 'account',   'form', notificationPages.saveNotifications, { needs: 'manageNotifications' }],
 ];

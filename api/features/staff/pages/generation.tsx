@@ -27,13 +27,8 @@ const OUTCOMES = {
   unchanged: 'Nothing was changed: it had been done before.',
 } as const satisfies Outcomes;
 
-/** Shows a generation without its prompt and output. */
-export async function showGeneration(ctx: Context): Promise<void> {
-  await renderGeneration(ctx);
-}
-
 /** Shows the prompt and the output of a generation in the response to the form with the reason. */
-export const showGenerationContent = showErrorsOn((ctx, flash, status) => renderGeneration(ctx, flash, status))(
+export const showGenerationContent = showErrorsOn(renderGeneration)(
   async (ctx) => {
     const uuid = parseUuidParam(ctx);
     const content = await viewGenerationContent(uuid, requireActor(ctx, parseReason(getForm(ctx))));
@@ -50,7 +45,8 @@ interface GenerationFlash extends PageProblem {
   content?: GenerationContent;
 }
 
-async function renderGeneration(
+/** Renders a generation, without its prompt and output unless they are given. */
+export async function renderGeneration(
   ctx: Context,
   { content, ...problem }: GenerationFlash = {},
   status = 200,

@@ -1,4 +1,5 @@
-import type { HttpRoute } from '../../../pipeline/route.ts';
+import { REPORTS } from '../../../../shared/domain/reports/index.ts';
+import { actionRoutes, type HttpRoute } from '../../../pipeline/route.ts';
 import * as staffAccount from './account/handler.tsx';
 import { showAccountSearch } from './accountSearch.tsx';
 import { showAccountTimeline } from './account/timeline.tsx';
@@ -7,21 +8,23 @@ import * as creditActions from './actions/creditActions.tsx';
 import * as generationActions from './actions/generationActions.tsx';
 import * as taskActions from './actions/taskActions.tsx';
 import { showAuditLog } from './audit.tsx';
-import { staffPage } from './dashboard.ts';
 import * as staffGeneration from './generation.tsx';
 import { showDesign } from './design/handler.tsx';
-import { showIncident } from './incident/handler.ts';
+import { showIncident } from './incident/view.tsx';
 import { queueBoard } from './queueBoard.ts';
-import * as reports from './reports/handler.ts';
+import { showReport } from './reports/handler.ts';
+import { REPORTS_PATH } from './reports/navigation.tsx';
+import { sendReportListPage } from './reports/view.tsx';
 import { showRunbook, showRunbooks } from './runbook.tsx';
 import { showTasks } from './tasks/handler.tsx';
-import { sendTrial, showUpstreams } from './upstreams/handler.tsx';
+import { renderUpstreams, sendTrial } from './upstreams/handler.tsx';
 import { showTrial } from './upstreams/trials.tsx';
+import { showDashboard } from './view.tsx';
 
 /** Pages and scripts of the staff console, each with the permission that it requires. */
 // biome-ignore format: aligned columns.
 export const STAFF_PAGES: readonly HttpRoute[] = [
-  ['GET',     '/admin/',                                         'page', 'session', 'account',   'none', staffPage, { permission: 'viewDashboard' }],
+  ['GET',     '/admin/',                                         'page', 'session', 'account',   'none', showDashboard, { permission: 'viewDashboard' }],
   ['GET',     '/admin/incident/',                                'page', 'session', 'account',   'none', showIncident, { permission: 'viewDashboard' }],
   ['GET',     '/admin/runbooks/',                                'page', 'session', 'account',   'none', showRunbooks, { permission: 'viewDashboard' }],
   ['GET',     '/admin/runbooks/:alert/',                         'page', 'session', 'account',   'none', showRunbook, { permission: 'viewDashboard' }],
@@ -31,50 +34,33 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ['GET',     '/admin/accounts/:uuid/ledger/',                   'page', 'session', 'account',   'none', staffAccount.showAccountLedger, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/generations/',              'page', 'session', 'account',   'none', staffAccount.showAccountGenerations, { permission: 'viewAccounts' }],
   ['GET',     '/admin/accounts/:uuid/timeline/',                 'page', 'session', 'account',   'none', showAccountTimeline, { permission: 'viewAccounts' }],
-  ['GET',     '/admin/accounts/:uuid/adjust/',                   'page', 'session', 'account',   'none', creditActions.adjustCredits.show, { permission: 'adjustCredits' }],
-  ['POST',    '/admin/accounts/:uuid/adjust/',                   'page', 'session', 'account',   'form', creditActions.adjustCredits.submit, { permission: 'adjustCredits' }],
-  ['GET',     '/admin/approvals/:uuid/approve/',                 'page', 'session', 'account',   'none', creditActions.approveAdjustment.show, { permission: 'adjustCredits' }],
-  ['POST',    '/admin/approvals/:uuid/approve/',                 'page', 'session', 'account',   'form', creditActions.approveAdjustment.submit, { permission: 'adjustCredits' }],
-  ['GET',     '/admin/approvals/:uuid/reject/',                  'page', 'session', 'account',   'none', creditActions.rejectAdjustment.show, { permission: 'adjustCredits' }],
-  ['POST',    '/admin/approvals/:uuid/reject/',                  'page', 'session', 'account',   'form', creditActions.rejectAdjustment.submit, { permission: 'adjustCredits' }],
-  ['GET',     '/admin/accounts/:uuid/suspend/',                  'page', 'session', 'account',   'none', accountActions.suspend.show, { permission: 'suspendAccounts' }],
-  ['POST',    '/admin/accounts/:uuid/suspend/',                  'page', 'session', 'account',   'form', accountActions.suspend.submit, { permission: 'suspendAccounts' }],
-  ['GET',     '/admin/accounts/:uuid/reinstate/',                'page', 'session', 'account',   'none', accountActions.reinstate.show, { permission: 'suspendAccounts' }],
-  ['POST',    '/admin/accounts/:uuid/reinstate/',                'page', 'session', 'account',   'form', accountActions.reinstate.submit, { permission: 'suspendAccounts' }],
-  ['GET',     '/admin/accounts/:uuid/sign-out/',                 'page', 'session', 'account',   'none', accountActions.signOut.show, { permission: 'revokeAccess' }],
-  ['POST',    '/admin/accounts/:uuid/sign-out/',                 'page', 'session', 'account',   'form', accountActions.signOut.submit, { permission: 'revokeAccess' }],
-  ['GET',     '/admin/accounts/:uuid/revoke-access/',            'page', 'session', 'account',   'none', accountActions.revokeAccess.show, { permission: 'revokeAccess' }],
-  ['POST',    '/admin/accounts/:uuid/revoke-access/',            'page', 'session', 'account',   'form', accountActions.revokeAccess.submit, { permission: 'revokeAccess' }],
-  ['GET',     '/admin/members/:uuid/remove/',                    'page', 'session', 'account',   'none', accountActions.removeMember.show, { permission: 'revokeAccess' }],
-  ['POST',    '/admin/members/:uuid/remove/',                    'page', 'session', 'account',   'form', accountActions.removeMember.submit, { permission: 'revokeAccess' }],
-  ['GET',     '/admin/keys/:uuid/revoke/',                       'page', 'session', 'account',   'none', accountActions.revokeKey.show, { permission: 'revokeAccess' }],
-  ['POST',    '/admin/keys/:uuid/revoke/',                       'page', 'session', 'account',   'form', accountActions.revokeKey.submit, { permission: 'revokeAccess' }],
-  ['GET',     '/admin/topups/:uuid/refund/',                     'page', 'session', 'account',   'none', creditActions.refundTopup.show, { permission: 'refundTopups' }],
-  ['POST',    '/admin/topups/:uuid/refund/',                     'page', 'session', 'account',   'form', creditActions.refundTopup.submit, { permission: 'refundTopups' }],
-  ['GET',     '/admin/generations/:uuid/',                       'page', 'session', 'account',   'none', staffGeneration.showGeneration, { permission: 'viewAccounts' }],
+  ...actionRoutes('/admin/accounts/:uuid/adjust/', creditActions.adjustCredits, { permission: 'adjustCredits' }),
+  ...actionRoutes('/admin/approvals/:uuid/approve/', creditActions.approveAdjustment, { permission: 'adjustCredits' }),
+  ...actionRoutes('/admin/approvals/:uuid/reject/', creditActions.rejectAdjustment, { permission: 'adjustCredits' }),
+  ...actionRoutes('/admin/accounts/:uuid/suspend/', accountActions.suspend, { permission: 'suspendAccounts' }),
+  ...actionRoutes('/admin/accounts/:uuid/reinstate/', accountActions.reinstate, { permission: 'suspendAccounts' }),
+  ...actionRoutes('/admin/accounts/:uuid/sign-out/', accountActions.signOut, { permission: 'revokeAccess' }),
+  ...actionRoutes('/admin/accounts/:uuid/revoke-access/', accountActions.revokeAccess, { permission: 'revokeAccess' }),
+  ...actionRoutes('/admin/members/:uuid/remove/', accountActions.removeMember, { permission: 'revokeAccess' }),
+  ...actionRoutes('/admin/keys/:uuid/revoke/', accountActions.revokeKey, { permission: 'revokeAccess' }),
+  ...actionRoutes('/admin/topups/:uuid/refund/', creditActions.refundTopup, { permission: 'refundTopups' }),
+  ['GET',     '/admin/generations/:uuid/',                       'page', 'session', 'account',   'none', staffGeneration.renderGeneration, { permission: 'viewAccounts' }],
   ['GET',     '/admin/generations/:uuid/content/',               'page', 'session', 'account',   'none', staffGeneration.redirectToGeneration, { permission: 'viewContent' }],
   ['POST',    '/admin/generations/:uuid/content/',               'page', 'session', 'account',   'form', staffGeneration.showGenerationContent, { permission: 'viewContent' }],
-  ['GET',     '/admin/generations/:uuid/refund/',                'page', 'session', 'account',   'none', generationActions.refund.show, { permission: 'refundGenerations' }],
-  ['POST',    '/admin/generations/:uuid/refund/',                'page', 'session', 'account',   'form', generationActions.refund.submit, { permission: 'refundGenerations' }],
-  ['GET',     '/admin/generations/:uuid/requeue/',               'page', 'session', 'account',   'none', generationActions.requeue.show, { permission: 'manageQueues' }],
-  ['POST',    '/admin/generations/:uuid/requeue/',               'page', 'session', 'account',   'form', generationActions.requeue.submit, { permission: 'manageQueues' }],
+  ...actionRoutes('/admin/generations/:uuid/refund/', generationActions.refund, { permission: 'refundGenerations' }),
+  ...actionRoutes('/admin/generations/:uuid/requeue/', generationActions.requeue, { permission: 'manageQueues' }),
   ['GET',     '/admin/tasks/',                                   'page', 'session', 'account',   'none', showTasks, { permission: 'viewAccounts' }],
-  ['GET',     '/admin/tasks/:id/run/',                           'page', 'session', 'account',   'none', taskActions.runTask.show, { permission: 'manageQueues' }],
-  ['POST',    '/admin/tasks/:id/run/',                           'page', 'session', 'account',   'form', taskActions.runTask.submit, { permission: 'manageQueues' }],
-  ['GET',     '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'none', taskActions.runTasks.show, { permission: 'manageQueues' }],
-  ['POST',    '/admin/tasks/kinds/:kind/run/',                   'page', 'session', 'account',   'form', taskActions.runTasks.submit, { permission: 'manageQueues' }],
-  ['GET',     '/admin/upstreams/',                               'page', 'session', 'account',   'none', showUpstreams, { permission: 'viewDashboard' }],
+  ...actionRoutes('/admin/tasks/:id/run/', taskActions.runTask, { permission: 'manageQueues' }),
+  ...actionRoutes('/admin/tasks/kinds/:kind/run/', taskActions.runTasks, { permission: 'manageQueues' }),
+  ['GET',     '/admin/upstreams/',                               'page', 'session', 'account',   'none', renderUpstreams, { permission: 'viewDashboard' }],
   ['POST',    '/admin/upstreams/',                               'page', 'session', 'account',   'form', sendTrial, { permission: 'tryUpstreams' }],
   ['GET',     '/admin/upstreams/trials/:uuid/',                  'page', 'session', 'account',   'none', showTrial, { permission: 'tryUpstreams' }],
   ['GET',     '/admin/audit/',                                   'page', 'session', 'account',   'none', showAuditLog, { permission: 'viewAuditLog' }],
-  ['GET',     '/admin/reports/',                                 'page', 'session', 'account',   'none', reports.showReports, { permission: 'viewReports' }],
-  ['GET',     '/admin/reports/failures/',                        'page', 'session', 'account',   'none', reports.showFailureReport, { permission: 'viewReports' }],
-  ['GET',     '/admin/reports/upstreams/',                       'page', 'session', 'account',   'none', reports.showUpstreamReport, { permission: 'viewReports' }],
-  ['GET',     '/admin/reports/margin/',                          'page', 'session', 'account',   'none', reports.showMarginReport, { permission: 'viewReports' }],
-  ['GET',     '/admin/reports/onboarding/',                      'page', 'session', 'account',   'none', reports.showOnboardingReport, { permission: 'viewReports' }],
-  ['GET',     '/admin/reports/churn/',                           'page', 'session', 'account',   'none', reports.showChurnReport, { permission: 'viewReports' }],
-  ['GET',     '/admin/reports/payment-events/',                  'page', 'session', 'account',   'none', reports.showPaymentEventReport, { permission: 'viewReports' }],
-  ['GET',     '/admin/reports/affiliates/',                      'page', 'session', 'account',   'none', reports.showAffiliateReport, { permission: 'viewReports' }],
+  ['GET',     '/admin/reports/',                                 'page', 'session', 'account',   'none', sendReportListPage, { permission: 'viewReports' }],
+  ...REPORTS.map(
+    (report): HttpRoute =>
+      ['GET', `${REPORTS_PATH}${report.slug}/`,                      'page', 'session', 'account',   'none', (ctx) => showReport(ctx, report), { permission: 'viewReports' }],
+  ),
   ['*',       '/admin/queues/api/*',                             'json', 'session', 'account',   'json', queueBoard, { permission: 'manageQueues' }],
   ['*',       '/admin/queues/*',                                 'page', 'session', 'account',   'raw',  queueBoard, { permission: 'manageQueues' }],
 ];

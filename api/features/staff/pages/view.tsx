@@ -1,37 +1,34 @@
 import type { ComponentChildren, VNode } from 'preact';
-import type { DailyMetrics, StaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
-import type { ModelWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
-import type { TaskCount } from '../../../../shared/domain/tasks/listTasks.ts';
-import type { QueueDepth } from '../../../../shared/queues/depth.ts';
+import { getModelsWithStatus, type ModelWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
+import { ALL_TASK_KINDS } from '../../../../shared/domain/privacy/taskKinds.ts';
+import { type DailyMetrics, getStaffMetrics, type StaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
+import { listPendingApprovals } from '../../../../shared/domain/staff/approvals.ts';
+import { countTasks, type TaskCount } from '../../../../shared/domain/tasks/listTasks.ts';
+import { getQueueDepths, type QueueDepth } from '../../../../shared/queues/depth.ts';
 import type { Context } from '../../../context.ts';
 import { mayUse, sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { BarChart, HorizontalBarChart } from '../../../web/components/charts.tsx';
 import { Table } from '../../../web/components/table.tsx';
 import { Time } from '../../../web/components/time.tsx';
-import type { ListedApproval } from '../../../../shared/domain/staff/approvals.ts';
 import { ApprovalTable } from './approvalTable.tsx';
 import { TASKS_PATH } from './actions/taskActions.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
-
-interface StaffPageProps {
-  approvals: ListedApproval[];
-  metrics: StaffMetrics;
-  tasks: TaskCount[];
-  models: ModelWithStatus[];
-  /** null while Redis is unavailable. */
-  queues: QueueDepth[] | null;
-}
 
 const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 const formatNumber = (value: number) => numbers.format(value);
 const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 const formatDollars = (cents: number) => dollars.format(cents / 100);
 
-/** Sends the dashboard for staff. The charts are SVG from the server, so it needs no scripts. */
-export async function sendStaffPage(
-  ctx: Context,
-  { metrics, models, queues, tasks, approvals }: StaffPageProps,
-): Promise<void> {
+/** Shows the metrics as charts, and the state of models and queues. The charts are SVG, so it needs no scripts. */
+export async function showDashboard(ctx: Context): Promise<void> {
+  const [metrics, models, tasks, approvals, queues] = await Promise.all([
+    getStaffMetrics(),
+    getModelsWithStatus(),
+    countTasks(ALL_TASK_KINDS),
+    listPendingApprovals(),
+    // The page must also work while Redis is unavailable.
+    getQueueDepths().catch(() => null),
+  ]);
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
   const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
   const children = (
@@ -175,7 +172,7 @@ function OnboardingCard({ total, onboarding }: StaffMetrics['users']): VNode {
 }
 
 /** Tasks that fail or were given up, by kind; nothing if there are none. */
-function TasksCard({ tasks }: Pick<StaffPageProps, 'tasks'>): VNode | null {
+function TasksCard({ tasks }: { tasks: TaskCount[] }): VNode | null {
   const troubled = tasks.filter((count) => count.failing + count.given_up > 0);
   if (troubled.length === 0) return null;
   return (
@@ -198,7 +195,7 @@ function TasksCard({ tasks }: Pick<StaffPageProps, 'tasks'>): VNode | null {
   );
 }
 
-function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metrics'>): VNode {
+function ModelsCard({ models, metrics }: { models: ModelWithStatus[]; metrics: StaffMetrics }): VNode {
   return (
     <section class="card">
       <h2>Models</h2>
@@ -226,7 +223,7 @@ function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metric
   );
 }
 
-function QueuesCard({ queues }: Pick<StaffPageProps, 'queues'>): VNode {
+function QueuesCard({ queues }: { queues: QueueDepth[] | null }): VNode {
   if (queues === null) {
     return (
       <section class="card">

@@ -145,7 +145,7 @@ function ResponseBody({
 
 const withDeliveryErrors = showErrorsOn(renderDeliveryPage, showErrorsOn(renderWebhooksPage));
 
-export const showDeliveryPage = withDeliveryErrors((ctx) => renderDeliveryPage(ctx));
+export const showDeliveryPage = withDeliveryErrors(renderDeliveryPage);
 
 /** Sends the event of a delivery again. */
 export const sendAgain = withDeliveryErrors(async (ctx) => {

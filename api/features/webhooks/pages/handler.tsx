@@ -1,7 +1,7 @@
 import { rotateDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { createEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
-import { requireCaller, type Context } from '../../../context.ts';
+import { requireCaller } from '../../../context.ts';
 import { getForm } from '../../../pipeline/body.ts';
 import { executeFormOnce } from '../../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
@@ -20,10 +20,6 @@ const parseEndpointForm = createBodyParser(CreateWebhookRequest);
 const withWebhookErrors = showErrorsOn(renderWebhooksPage);
 /** Errors are shown on the page of all endpoints if the secret of the default one cannot be read. */
 const withDefaultErrors = showErrorsOn(renderDefaultPage, withWebhookErrors);
-
-export async function showWebhooksPage(ctx: Context): Promise<void> {
-  await renderWebhooksPage(ctx);
-}
 
 export const addEndpoint = withWebhookErrors(async (ctx) => {
   const caller = requireCaller(ctx);

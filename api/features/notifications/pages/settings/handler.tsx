@@ -18,15 +18,11 @@ import { NotificationsForm } from './view.tsx';
 const OUTCOMES = { saved: SETTINGS.saved } as const;
 const CREDITS = /^\d{1,9}$/;
 
-async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+export async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const settings = await getNotificationSettings(requireCaller(ctx).accountId);
   const children = <NotificationsForm settings={settings} />;
   const page = { current: SETTINGS_PATH, heading: t.notifications(), outcomes: OUTCOMES, ...flash, children } as const;
   await sendAccountAreaPage(ctx, page, status);
-}
-
-export async function showNotificationsPage(ctx: Context): Promise<void> {
-  await renderNotificationsPage(ctx);
 }
 
 /** Saves which messages are sent. An empty threshold is the default. */

@@ -14,12 +14,8 @@ import { t as shared } from '../../../../web/texts.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
 import { t } from './texts.ts';
 
-/** Shows what the download contains. */
-export async function showExportPage(ctx: Context): Promise<void> {
-  await renderExportPage(ctx);
-}
-
-async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+/** Renders what the download contains. */
+export async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const isRecent = await isSignInRecent(requireCaller(ctx));
   const children = (
     <section class="card" aria-labelledby="contents">

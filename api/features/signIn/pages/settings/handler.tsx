@@ -5,7 +5,7 @@ import {
   revokeWebSession,
 } from '../../../../../shared/domain/signIn/sessions.ts';
 import { createBodyParser } from '../../../../../shared/lib/validation/bodyParser.ts';
-import { requireCaller, requirePerson, type Context } from '../../../../context.ts';
+import { requireCaller, requirePerson } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
@@ -18,13 +18,9 @@ import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import { buildOutcomePath, SETTINGS_PATH } from './outcomes.ts';
 import { profileForm } from './profile.tsx';
 import { SESSIONS } from './texts.ts';
-import { renderSettingsPage, withSettingsErrors } from './view.tsx';
+import { withSettingsErrors } from './view.tsx';
 
 const parseProfileForm = createBodyParser(ProfileRequest);
-
-export async function showSettingsPage(ctx: Context): Promise<void> {
-  await renderSettingsPage(ctx);
-}
 
 export const saveProfile = withSettingsErrors(async (ctx) => {
   const profile = parseProfileForm(profileForm.read(getForm(ctx)));

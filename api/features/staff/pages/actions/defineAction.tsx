@@ -3,11 +3,12 @@ import type { StaffActor } from '../../../../../shared/domain/audit/recordAuditE
 import { isUuid } from '../../../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../../../shared/spec/staff.ts';
-import { type Context, type Handler, requireActor } from '../../../../context.ts';
+import { type Context, requireActor } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { CSRF_FIELD } from '../../../../pipeline/csrf.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
+import type { ActionPages } from '../../../../pipeline/route.ts';
 import { getPathParam, parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { type Confirmation, ConfirmationForm } from '../../../../web/components/accountAction.tsx';
 import { TextField } from '../../../../web/components/fields.tsx';
@@ -56,10 +57,10 @@ const PREVIEW = 'preview';
 
 const ACCOUNTS_AREA = { current: '/admin/accounts/', returnTo: 'the account' } as const;
 
-/** Returns the handlers of an action: `show` asks for a reason and confirmation, `submit` performs it. */
-export function defineAction<Target>(action: StaffAction<Target>): { show: Handler; submit: Handler } {
+/** Returns the pages of an action, of which the first asks for a reason, too. */
+export function defineAction<Target>(action: StaffAction<Target>): ActionPages {
   return {
-    show: async (ctx) => {
+    confirm: async (ctx) => {
       const target = await findTarget(ctx, action);
       await sendActionPage(ctx, action, target, { form: new URLSearchParams() });
     },

@@ -6,6 +6,7 @@ import {
   type Incident,
   isInTrouble,
   type OpenRefund,
+  readIncident,
   type UpstreamState,
 } from '../../../../../shared/domain/staff/incident.ts';
 import type { HealthState } from '../../../../../shared/domain/upstreams/healthState.ts';
@@ -27,8 +28,9 @@ import { REPORTS_PATH } from '../reports/navigation.tsx';
 import { INCIDENT_PATH, RunbookLink } from '../runbook.tsx';
 import { Section } from '../sections.tsx';
 
-/** Sends the first page to open when something fails. */
-export async function sendIncidentPage(ctx: Context, incident: Incident): Promise<void> {
+/** Shows what fails now, whom it affects, and what waits, on one page: the first one to open when something fails. */
+export async function showIncident(ctx: Context): Promise<void> {
+  const incident = await readIncident();
   const failing = incident.upstreams.filter(isInTrouble);
   const children = (
     <>

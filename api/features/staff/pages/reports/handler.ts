@@ -1,34 +1,13 @@
-import {
-  affiliateReport,
-  churnReport,
-  failureReport,
-  marginReport,
-  onboardingReport,
-  paymentEventReport,
-  upstreamReport,
-} from '../../../../../shared/domain/reports/index.ts';
 import { parseReportRange } from '../../../../../shared/domain/reports/range.ts';
 import type { ReportDefinition, ReportTable } from '../../../../../shared/domain/reports/report.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
-import type { Context, Handler } from '../../../../context.ts';
+import type { Context } from '../../../../context.ts';
 import { getBrand } from '../../../../web/brand.ts';
 import { writeReportCsv } from './csv.ts';
-import { sendReportListPage, sendReportPage } from './view.tsx';
-
-export async function showReports(ctx: Context): Promise<void> {
-  await sendReportListPage(ctx);
-}
-
-export const showFailureReport: Handler = (ctx) => showReport(ctx, failureReport);
-export const showUpstreamReport: Handler = (ctx) => showReport(ctx, upstreamReport);
-export const showMarginReport: Handler = (ctx) => showReport(ctx, marginReport);
-export const showOnboardingReport: Handler = (ctx) => showReport(ctx, onboardingReport);
-export const showChurnReport: Handler = (ctx) => showReport(ctx, churnReport);
-export const showPaymentEventReport: Handler = (ctx) => showReport(ctx, paymentEventReport);
-export const showAffiliateReport: Handler = (ctx) => showReport(ctx, affiliateReport);
+import { sendReportPage } from './view.tsx';
 
 /** Shows a report as a page, or one of its tables as a CSV file. Invalid dates are shown with the form. */
-async function showReport(ctx: Context, report: ReportDefinition): Promise<void> {
+export async function showReport(ctx: Context, report: ReportDefinition): Promise<void> {
   const [from, to] = [parseDate(ctx, 'from'), parseDate(ctx, 'to')];
   try {
     const isCsv = parseFormat(ctx);

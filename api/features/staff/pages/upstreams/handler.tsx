@@ -27,10 +27,8 @@ interface ShownRequest {
   lines: string[];
 }
 
-/** Shows the choices of all models, with a form that shows the request that one of them would receive. */
-export const showUpstreams = (ctx: Context): Promise<void> => renderUpstreams(ctx);
-
-async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status = 200): Promise<void> {
+/** Renders the choices of all models, with a form that shows the request that one of them would receive. */
+export async function renderUpstreams(ctx: Context, problem: PageProblem = {}, status = 200): Promise<void> {
   const [routes, shown] = await Promise.all([listUpstreamRoutes(), readShownRequest(ctx)]);
   const children = (
     <>
