@@ -26,6 +26,7 @@ import { sendStaffConsolePage } from '../../web/components/areaPage.tsx';
 import { Table } from '../../web/components/table.tsx';
 import { BILLING_PATH, renderBillingPage } from '../billing/pages/view.tsx';
 import { defineAction } from '../staff/pages/actions/defineAction.tsx';
+import { Section } from '../../web/components/section.tsx';
 import { CreateGiftCodeRequest, createRequestedCode, RedeemRequest } from './endpoints.ts';
 
 const STAFF_PATH = '/admin/gift-codes/';
@@ -97,11 +98,10 @@ async function renderGiftCodes(
   const children = (
     <>
       {code === undefined ? null : (
-        <section class="card" aria-labelledby="created">
-          <h2 id="created">The new code</h2>
+        <Section id="created" title="The new code">
           <p>It is shown only once.</p>
           <CopyText id="code" text={code} label="Gift code" />
-        </section>
+        </Section>
       )}
       <CreateForm form={problem === undefined ? new URLSearchParams() : getForm(ctx)} />
       <section class="card" aria-label="Gift codes">
@@ -142,8 +142,7 @@ function CreateForm({ form }: { form: URLSearchParams }): VNode {
     <TextField id={name} {...{ name, label, hint, required }} value={form.get(name) ?? ''} autocomplete="off" />
   );
   return (
-    <section class="card" aria-labelledby="create">
-      <h2 id="create">Create a gift code</h2>
+    <Section id="create" title="Create a gift code">
       <Form action={STAFF_PATH}>
         <input type="hidden" name="request" value={randomUUID()} />
         {field('credits', 'Credits', 'Of one redemption, such as 100.')}
@@ -154,7 +153,7 @@ function CreateForm({ form }: { form: URLSearchParams }): VNode {
           Create
         </button>
       </Form>
-    </section>
+    </Section>
   );
 }
 

@@ -7,6 +7,7 @@ import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { t as shared } from '../../../web/texts.ts';
 import { PeriodUsage } from '../../usage/pages/usage/periodUsage.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { t } from './texts.ts';
 
 interface CreditsProps {
@@ -23,8 +24,7 @@ export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps
   const total = Math.max(left, granted + carried);
   const purchase = describePurchase(balance);
   return (
-    <section class="card stack" aria-labelledby="credits">
-      <h2 id="credits">{shared.credits()}</h2>
+    <Section id="credits" class="stack" title={shared.credits()}>
       <p class="figure">{formatNumber(balance)}</p>
       {purchase === '' ? null : <p class="quiet">{t.enoughFor({ purchase })}</p>}
       {granted === 0 ? null : (
@@ -44,6 +44,6 @@ export function CreditsSection({ account, billing, usage, mayBuy }: CreditsProps
           </a>
         </div>
       ) : null}
-    </section>
+    </Section>
   );
 }

@@ -3,6 +3,7 @@ import type { BillingStatus } from '../../../../shared/presenters/billingStatus.
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { Icon } from '../../../web/components/icon.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { STEPS as t } from './texts.ts';
 
 interface GettingStartedProps {
@@ -25,8 +26,7 @@ export function GettingStarted({ account, billing, hasAccess }: GettingStartedPr
   ];
   if (steps.every(({ isDone }) => isDone)) return null;
   return (
-    <section class="card" aria-labelledby="start">
-      <h2 id="start">{t.gettingStarted()}</h2>
+    <Section id="start" title={t.gettingStarted()}>
       <ol class="steps">
         {steps.map(({ isDone, text }) => (
           <li class={isDone ? 'quiet' : undefined}>
@@ -37,6 +37,6 @@ export function GettingStarted({ account, billing, hasAccess }: GettingStartedPr
           </li>
         ))}
       </ol>
-    </section>
+    </Section>
   );
 }

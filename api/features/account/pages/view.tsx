@@ -12,6 +12,7 @@ import { requireCaller, requirePerson, type Context } from '../../../context.ts'
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { mayDo, type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { GenerationTile, toShownGeneration } from '../../generations/pages/generationParts.tsx';
 import { LIBRARY_PATH } from '../../generations/pages/view.tsx';
@@ -55,25 +56,22 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
       ) : null}
       <div class="columns">
         <CreditsSection account={account} billing={billing} usage={usage} mayBuy={mayDo(ctx, 'manageBilling')} />
-        <section class="card wider" aria-labelledby="days">
-          <div class="heading">
-            <h2 id="days">{t.creditsByDay({ days: USAGE_HISTORY_DAYS })}</h2>
-            <a href="/account/usage/">{pages.usage()}</a>
-          </div>
+        <Section
+          id="days"
+          class="wider"
+          title={t.creditsByDay({ days: USAGE_HISTORY_DAYS })}
+          actions={<a href="/account/usage/">{pages.usage()}</a>}
+        >
           <UsageChart
             title={usageTexts.creditsByDay()}
             usage={days}
             unit="credits"
             empty={usageTexts.noCreditsUsed()}
           />
-        </section>
+        </Section>
       </div>
       {mayDo(ctx, 'viewGenerations') ? (
-        <section class="card" aria-labelledby="latest">
-          <div class="heading">
-            <h2 id="latest">{t.latestGenerations()}</h2>
-            <a href={LIBRARY_PATH}>{pages.library()}</a>
-          </div>
+        <Section id="latest" title={t.latestGenerations()} actions={<a href={LIBRARY_PATH}>{pages.library()}</a>}>
           {latest.items.length === 0 ? (
             <p class="quiet">{t.noGenerations()}</p>
           ) : (
@@ -83,17 +81,13 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
               ))}
             </ul>
           )}
-        </section>
+        </Section>
       ) : null}
       {mayDo(ctx, 'manageKeys') ? (
-        <section class="card" aria-labelledby="request">
-          <div class="heading">
-            <h2 id="request">{t.createWithApi()}</h2>
-            <a href="/account/keys/">{pages.apiKeys()}</a>
-          </div>
+        <Section id="request" title={t.createWithApi()} actions={<a href="/account/keys/">{pages.apiKeys()}</a>}>
           <RequestSamples apiKey="YOUR_API_KEY" />
           <p>{t.orConnect({ link: '/account/applications/#connect' })}</p>
-        </section>
+        </Section>
       ) : null}
     </>
   );

@@ -6,51 +6,44 @@ import { formatUsd } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { Table } from '../../../web/components/table.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { EARNINGS as t } from './texts.ts';
 
 /** The latest commissions. They do not name the customer. */
 export function CommissionsSection({ commissions }: { commissions: Commission[] }): VNode {
   return (
-    <section class="card" aria-labelledby="commissions">
-      <h2 id="commissions">{t.latestCommissions()}</h2>
-      {commissions.length === 0 ? (
-        <p>{t.noCommissions()}</p>
-      ) : (
-        <Table
-          label={t.commissions()}
-          columns={[t.paymentOn(), shared.status(), t.commission()]}
-          numeric={[t.commission()]}
-          rows={commissions.map((commission) => [
-            formatDate(commission.paid_at),
-            describeCommission(commission),
-            formatUsd(commission.amount_cents),
-          ])}
-        />
-      )}
-    </section>
+    <Section id="commissions" title={t.latestCommissions()}>
+      <Table
+        label={t.commissions()}
+        columns={[t.paymentOn(), shared.status(), t.commission()]}
+        numeric={[t.commission()]}
+        empty={t.noCommissions()}
+        rows={commissions.map((commission) => [
+          formatDate(commission.paid_at),
+          describeCommission(commission),
+          formatUsd(commission.amount_cents),
+        ])}
+      />
+    </Section>
   );
 }
 
 /** The latest payouts. */
 export function PayoutsSection({ payouts }: { payouts: Payout[] }): VNode {
   return (
-    <section class="card" aria-labelledby="payouts">
-      <h2 id="payouts">{t.latestPayouts()}</h2>
-      {payouts.length === 0 ? (
-        <p>{t.noPayouts()}</p>
-      ) : (
-        <Table
-          label={t.payouts()}
-          columns={[shared.date(), shared.status(), shared.amount()]}
-          numeric={[shared.amount()]}
-          rows={payouts.map((payout) => [
-            formatDate(payout.created_at),
-            t[payout.status](),
-            formatUsd(payout.amount_cents),
-          ])}
-        />
-      )}
-    </section>
+    <Section id="payouts" title={t.latestPayouts()}>
+      <Table
+        label={t.payouts()}
+        columns={[shared.date(), shared.status(), shared.amount()]}
+        numeric={[shared.amount()]}
+        empty={t.noPayouts()}
+        rows={payouts.map((payout) => [
+          formatDate(payout.created_at),
+          t[payout.status](),
+          formatUsd(payout.amount_cents),
+        ])}
+      />
+    </Section>
   );
 }
 

@@ -15,6 +15,7 @@ import { CopyText } from '../../../web/components/copyText.tsx';
 import { Fact } from '../../../web/components/fact.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { CommissionsSection, PayoutsSection } from './earnings.tsx';
 import { t } from './texts.ts';
 
@@ -92,17 +93,15 @@ function AffiliateProgram({ affiliate }: { affiliate: AffiliateFigures }): VNode
         {processor.isSimulated ? <p class="hint">{t.simulated()}</p> : isPayoutEnabled && <p>{t.payoutsEnabled()}</p>}
       </section>
       <div class="columns">
-        <section class="card" aria-labelledby="months">
-          <h2 id="months">{t.commissionByMonth()}</h2>
+        <Section id="months" title={t.commissionByMonth()}>
           <BarChart
             title={t.commissionByMonth()}
             bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
             format={formatUsd}
             empty={t.noCommissions()}
           />
-        </section>
-        <section class="card" aria-labelledby="sign-ups">
-          <h2 id="sign-ups">{t.signUpsByMonth()}</h2>
+        </Section>
+        <Section id="sign-ups" title={t.signUpsByMonth()}>
           <BarChart
             title={t.signUpsByMonth()}
             bars={recent.map(({ month, referrals }) => ({ label: month, value: referrals }))}
@@ -110,7 +109,7 @@ function AffiliateProgram({ affiliate }: { affiliate: AffiliateFigures }): VNode
             kind="second"
             empty={t.noSignUps()}
           />
-        </section>
+        </Section>
         <CommissionsSection commissions={commissions} />
         <PayoutsSection payouts={payouts} />
       </div>

@@ -21,6 +21,7 @@ import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
 import { TEST_QUERY } from '../../../web/components/testData.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { t as names } from '../../texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { hasOptions, KEY_OPTIONS, keyForm } from './keyForm.tsx';
 import { t } from './texts.ts';
 
@@ -60,8 +61,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
     <>
       {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
       {newKey === undefined || !mayCreate ? null : (
-        <section class="card" aria-labelledby="first-request">
-          <h2 id="first-request">{t.sendRequest()}</h2>
+        <Section id="first-request" title={t.sendRequest()}>
           {newKey.isTest || getActivePlan(account) !== null ? null : (
             <div class="notice warn">
               <p>{t.planNeeded({ link: '/account/billing/#plans' })}</p>
@@ -69,13 +69,10 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
           )}
           <RequestSamples apiKey={newKey.key} />
           <p>{t.seeResult({ link: newKey.isTest ? `/account/library/?${TEST_QUERY}` : '/account/library/' })}</p>
-        </section>
+        </Section>
       )}
       <KeysSection keys={keys} limits={limits} />
-      <CreateSection
-        account={account}
-        values={entered ?? keyForm.write({ name: draft.name })}
-      />
+      <CreateSection account={account} values={entered ?? keyForm.write({ name: draft.name })} />
     </>
   );
   // The notice above says it.
@@ -95,8 +92,7 @@ interface CreateProps {
 
 function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits }): VNode {
   return (
-    <section class="card" aria-labelledby="active-keys">
-      <h2 id="active-keys">{t.activeKeys()}</h2>
+    <Section id="active-keys" title={t.activeKeys()}>
       <p class="quiet">
         {keys.length === 0
           ? t.noKeys(READING_LINKS)
@@ -130,14 +126,13 @@ function KeysSection({ keys, limits }: { keys: ApiKey[]; limits: SpendingLimits 
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 
 function CreateSection({ account, values }: CreateProps): VNode {
   return (
-    <section class="card" aria-labelledby="create-key">
-      <h2 id="create-key">{shared.createKey()}</h2>
+    <Section id="create-key" title={shared.createKey()}>
       <Form action={KEYS_PATH}>
         <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
@@ -154,7 +149,7 @@ function CreateSection({ account, values }: CreateProps): VNode {
           {t.create()}
         </button>
       </Form>
-    </section>
+    </Section>
   );
 }
 

@@ -6,6 +6,7 @@ import { type PageProblem, sendAccountAreaPage } from '../../../web/components/a
 import { Form } from '../../../web/components/form.tsx';
 import { describeLimitHint, limitForm } from '../../../web/components/spendingLimit.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { t } from './texts.ts';
 import { APPLICATIONS_PATH } from './view.tsx';
 
@@ -25,8 +26,7 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
   const { application, current, values, problem } = page;
   const { balance } = await getAccount(requireCaller(ctx).accountId);
   const children = (
-    <section class="card" aria-labelledby="limit">
-      <h2 id="limit">{application.clientName}</h2>
+    <Section id="limit" title={application.clientName}>
       <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`}>
         <input type="hidden" name={FORMER_LIMIT_FIELD} value={formatLimit(current)} />
         <limitForm.Fields values={values} hints={{ limit: describeLimitHint(current, balance) }} />
@@ -39,7 +39,7 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
           </a>
         </div>
       </Form>
-    </section>
+    </Section>
   );
   const heading = t.spendingLimit();
   await sendAccountAreaPage(

@@ -15,6 +15,7 @@ import { ConnectInstructions } from '../../../web/components/connectInstructions
 import { describeLimitUse } from '../../../web/components/spendingLimit.tsx';
 import { describeLastUse, formatDate } from '../../../web/components/formatTime.ts';
 import { t as names } from '../../texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { t } from './texts.ts';
 
 export const APPLICATIONS_PATH = '/account/applications/';
@@ -61,8 +62,7 @@ interface ApplicationsSectionProps {
 
 function ApplicationsSection({ applications, limits }: ApplicationsSectionProps): VNode {
   return (
-    <section class="card" aria-labelledby="with-access">
-      <h2 id="with-access">{t.connected()}</h2>
+    <Section id="with-access" title={t.connected()}>
       {applications.length === 0 ? (
         <p class="quiet">{t.noApplications()}</p>
       ) : (
@@ -95,19 +95,18 @@ function ApplicationsSection({ applications, limits }: ApplicationsSectionProps)
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 
 function ConnectSection(): VNode {
   return (
-    <section class="card" aria-labelledby="connect">
-      <h2 id="connect">{shared.connectAssistant()}</h2>
+    <Section id="connect" title={shared.connectAssistant()}>
       <p class="quiet">{t.connectLead()}</p>
       <ConnectInstructions />
       <h3 class="apart">{t.withoutBrowser()}</h3>
       <p>{t.withoutBrowserLead({ link: '/account/keys/' })}</p>
-    </section>
+    </Section>
   );
 }
 

@@ -6,13 +6,13 @@ import { formatDate } from '../../../web/components/formatTime.ts';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { Table } from '../../../web/components/table.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { PAYMENTS as t, STATUSES } from './paymentTexts.ts';
 
 /** Payments for plans and credits, with what they brought and links to their invoices at the payment processor. */
 export function PaymentsSection({ payments, path }: { payments: ListPage<ListedPayment>; path: string }): VNode {
   return (
-    <section class="card" aria-labelledby="payments">
-      <h2 id="payments">{t.payments()}</h2>
+    <Section id="payments" title={t.payments()}>
       <Table
         class="entries"
         label={t.payments()}
@@ -33,7 +33,7 @@ export function PaymentsSection({ payments, path }: { payments: ListPage<ListedP
         ])}
       />
       <PageLinks list={payments} path={path} fragment="payments" />
-    </section>
+    </Section>
   );
 }
 

@@ -21,6 +21,7 @@ import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { Form } from '../../../web/components/form.tsx';
 import { formatRate, formatUsd } from '../../../web/components/formatAmount.ts';
 import { PlanPrice } from '../../../web/components/planPrice.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { t as pages } from '../../texts.ts';
 import { AutoTopupSection } from './autoTopup.tsx';
@@ -79,8 +80,7 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
 
 function SubscriptionSection({ billing }: { billing: BillingStatus }): VNode {
   return (
-    <section class="card" aria-labelledby="subscription">
-      <h2 id="subscription">{t.subscription()}</h2>
+    <Section id="subscription" title={t.subscription()}>
       <p>{describeSubscription(billing)}</p>
       {processor.isSimulated || billing.status === 'none' ? null : (
         <>
@@ -90,14 +90,13 @@ function SubscriptionSection({ billing }: { billing: BillingStatus }): VNode {
           </Form>
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
 function GiftCodeSection(): VNode {
   return (
-    <section class="card" aria-labelledby="gift-code">
-      <h2 id="gift-code">{t.giftCode()}</h2>
+    <Section id="gift-code" title={t.giftCode()}>
       <Form action="/account/gift-codes/redeem/" class="inline">
         <div class="field">
           <label for="code">{t.code()}</label>
@@ -105,7 +104,7 @@ function GiftCodeSection(): VNode {
         </div>
         <button type="submit">{t.redeem()}</button>
       </Form>
-    </section>
+    </Section>
   );
 }
 
@@ -156,8 +155,7 @@ const TOPUP_PATH = '/account/billing/topup/';
 function TopupSection({ account, plan }: { account: Account; plan: Plan | null }): VNode {
   const chosen = getRejectedForm(TOPUP_PATH)?.form.get('preset');
   return (
-    <section class="card" aria-labelledby="topup">
-      <h2 id="topup">{TOPUP.buyCredits()}</h2>
+    <Section id="topup" title={TOPUP.buyCredits()}>
       <p class="quiet">{TOPUP.lead({ credits: account.balance })}</p>
       {plan === null ? (
         <p>{TOPUP.planFirst()}</p>
@@ -210,7 +208,7 @@ function TopupSection({ account, plan }: { account: Account; plan: Plan | null }
           </p>
         </Form>
       )}
-    </section>
+    </Section>
   );
 }
 

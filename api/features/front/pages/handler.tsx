@@ -11,6 +11,7 @@ import { sendFrontPage } from '../../../web/components/frontPage.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
 import { Table } from '../../../web/components/table.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { ModelCards, ParamList, PlanCards } from './parts.tsx';
 import { t } from './texts.ts';
 
@@ -63,10 +64,9 @@ export async function showModelsPage(ctx: Context): Promise<void> {
       <p class="lead">{t.modelsLead()}</p>
       <ModelCards models={models} />
       {models.map((model) => (
-        <section class="card" aria-labelledby={`model-${model.slug}`}>
-          <h2 id={`model-${model.slug}`}>{model.name}</h2>
+        <Section id={`model-${model.slug}`} title={model.name}>
           <ParamList model={model} />
-        </section>
+        </Section>
       ))}
     </>
   );
@@ -82,8 +82,7 @@ export function showPricingPage(ctx: Context): void {
       <h1>{shared.pricing()}</h1>
       <p class="lead">{t.pricingLead()}</p>
       <PlanCards plans={plans} />
-      <section class="card" aria-labelledby="rates">
-        <h2 id="rates">{t.moreCredits()}</h2>
+      <Section id="rates" title={t.moreCredits()}>
         <p class="quiet">{t.moreCreditsLead()}</p>
         <Table
           label={t.moreCreditsByPlan()}
@@ -100,7 +99,7 @@ export function showPricingPage(ctx: Context): void {
             ];
           })}
         />
-      </section>
+      </Section>
     </>
   );
   sendFrontPage(ctx, { title: shared.pricing(), current: '/pricing/', children });

@@ -5,6 +5,7 @@ import type { Plan } from '../../../../shared/spec/plans.ts';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { Icon } from '../../../web/components/icon.tsx';
+import { type NamedFact, Facts } from '../../../web/components/section.tsx';
 import { PlanPrice } from '../../../web/components/planPrice.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { CARDS as t } from './texts.ts';
@@ -40,29 +41,24 @@ export function ModelCards({ models }: { models: readonly ModelWithStatus[] }): 
 /** Rows of a model's parameters with the values that they accept. */
 export function ParamList({ model }: { model: ModelWithStatus }): VNode {
   return (
-    <dl>
-      {Object.entries(model.definition.params).map(([name, param]) => (
-        <>
-          <dt>
-            <code>{name}</code>
-          </dt>
-          <dd>
-            {param.enum?.join(', ') ?? describeRange(param)}
-            {param.default === undefined ? null : (
-              <span class="quiet">{t.default({ value: String(param.default) })}</span>
-            )}
-          </dd>
-        </>
-      ))}
-      {Object.entries(model.inputs).map(([name, { max }]) => (
-        <>
-          <dt>
-            <code>{name}</code>
-          </dt>
-          <dd>{max === 1 ? t.anImage() : t.images({ max })}</dd>
-        </>
-      ))}
-    </dl>
+    <Facts
+      facts={[
+        ...Object.entries(model.definition.params).map(
+          ([name, param]): NamedFact => [
+            <code>{name}</code>,
+            <>
+              {param.enum?.join(', ') ?? describeRange(param)}
+              {param.default === undefined ? null : (
+                <span class="quiet">{t.default({ value: String(param.default) })}</span>
+              )}
+            </>,
+          ],
+        ),
+        ...Object.entries(model.inputs).map(
+          ([name, { max }]): NamedFact => [<code>{name}</code>, max === 1 ? t.anImage() : t.images({ max })],
+        ),
+      ]}
+    />
   );
 }
 

@@ -9,6 +9,7 @@ import { buildCurl } from '../../../web/components/requestSamples.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Facts, Section } from '../../../web/components/section.tsx';
 import {
   GenerationActions,
   getShownError,
@@ -48,7 +49,7 @@ export async function sendGenerationPage(
           <Previews generation={shown} name={name} />
         </div>
         <div class="stack">
-          <Facts generation={shown} createdAt={generation.created_at} />
+          <GenerationFacts generation={shown} createdAt={generation.created_at} />
           <GenerationActions generation={shown} name={name} mayChange={mayDo(ctx, 'createGenerations')} />
         </div>
       </section>
@@ -57,12 +58,10 @@ export async function sendGenerationPage(
           <p>{t.reloadForResult()}</p>
         </noscript>
       ) : null}
-      <section class="card" aria-labelledby="prompt">
-        <h2 id="prompt">{t.prompt()}</h2>
+      <Section id="prompt" title={t.prompt()}>
         <CopyText id="prompt-text" text={shown.prompt} label={t.thePrompt()} />
-      </section>
-      <section class="card" aria-labelledby="request">
-        <h2 id="request">{t.request()}</h2>
+      </Section>
+      <Section id="request" title={t.request()}>
         <Origin context={context} />
         <h3>UUID</h3>
         <CopyText id="uuid" text={shown.uuid} label={t.theUuid()} />
@@ -76,7 +75,7 @@ export async function sendGenerationPage(
           <summary>{t.createAnother()}</summary>
           <CopyText id="request-text" text={buildCurl('YOUR_API_KEY', toRequest(shown))} label={t.theRequest()} />
         </details>
-      </section>
+      </Section>
       <Neighbors context={context} query={isTest ? `?${TEST_QUERY}` : ''} />
     </>
   );
@@ -121,38 +120,27 @@ function Neighbors({ context, query }: ContextProps & { query: string }): VNode 
   );
 }
 
-function Facts({ generation, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
+function GenerationFacts({ generation, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
   const { duration_ms: durationMs } = generation;
   const error = getShownError(generation);
   return (
-    <dl>
-      <dt>{shared.status()}</dt>
-      <dd>
-        <StatusTag generation={generation} /> {generation.isTest ? <span class="tag">{shared.testTag()}</span> : null}
-      </dd>
-      {error === null ? null : (
-        <>
-          <dt>{t.error()}</dt>
-          <dd lang="en">{error}</dd>
-        </>
-      )}
-      <dt>{shared.model()}</dt>
-      <dd>{generation.model_name}</dd>
-      <dt>{t.parameters()}</dt>
-      <dd>{describeParams(generation.params)}</dd>
-      <dt>{shared.credits()}</dt>
-      <dd>{formatNumber(generation.credits_charged)}</dd>
-      <dt>{shared.created()}</dt>
-      <dd>
-        <Time at={createdAt} />
-      </dd>
-      {durationMs === null ? null : (
-        <>
-          <dt>{shared.duration()}</dt>
-          <dd>{STATUSES.seconds({ seconds: Math.round(durationMs / 1_000) })}</dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      facts={[
+        [
+          shared.status(),
+          <>
+            <StatusTag generation={generation} />{' '}
+            {generation.isTest ? <span class="tag">{shared.testTag()}</span> : null}
+          </>,
+        ],
+        error === null ? null : [t.error(), <span lang="en">{error}</span>],
+        [shared.model(), generation.model_name],
+        [t.parameters(), describeParams(generation.params)],
+        [shared.credits(), formatNumber(generation.credits_charged)],
+        [shared.created(), <Time at={createdAt} />],
+        durationMs === null ? null : [shared.duration(), STATUSES.seconds({ seconds: Math.round(durationMs / 1_000) })],
+      ]}
+    />
   );
 }
 

@@ -10,6 +10,7 @@ import { Form } from '../../../web/components/form.tsx';
 import { selectField } from '../../../web/components/formFields.tsx';
 import { describeLimitHint, spendingLimitField } from '../../../web/components/spendingLimit.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { t } from './texts.ts';
 import { describeAccess, listRoleOptions, MEMBERS_PATH } from './view.tsx';
 
@@ -49,8 +50,7 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
   const children = (
     <>
       {isPresent ? (
-        <section class="card" aria-labelledby="member">
-          <h2 id="member">{email}</h2>
+        <Section id="member" title={email}>
           <Form action={path}>
             <input type="hidden" name={FORMER_MEMBER_FIELD} value={former} />
             <memberForm.Fields
@@ -67,10 +67,9 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
               </a>
             </div>
           </Form>
-        </section>
+        </Section>
       ) : null}
-      <section class="card" aria-labelledby="access">
-        <h2 id="access">{isPresent ? t.accessTitle() : email}</h2>
+      <Section id="access" title={isPresent ? t.accessTitle() : email}>
         <p>{describeAccess(member)}</p>
         <div class="buttons">
           {member.api_keys + member.applications === 0 ? null : (
@@ -89,7 +88,7 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
             </a>
           ) : null}
         </div>
-      </section>
+      </Section>
     </>
   );
   await sendAccountAreaPage(ctx, { current: MEMBERS_PATH, heading: t.members(), ...flash, children }, status);

@@ -17,6 +17,7 @@ import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { describeLimitUse } from '../../../web/components/spendingLimit.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { InviteRequest } from '../schemas.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { ROLES, t } from './texts.ts';
 
 export const MEMBERS_PATH = '/account/members/';
@@ -66,24 +67,22 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
       {invitations === null ? null : (
         <>
           {invitations.totalItems === 0 ? null : <InvitationsSection invitations={invitations} />}
-          <section class="card" aria-labelledby="invite">
-            <h2 id="invite">{t.invite()}</h2>
+          <Section id="invite" title={t.invite()}>
             <Form action={MEMBERS_PATH}>
               <inviteForm.Fields values={entered ?? inviteForm.write({ role: 'developer' })} />
               <button type="submit" class="main">
                 {t.sendInvitation()}
               </button>
             </Form>
-          </section>
+          </Section>
         </>
       )}
       {mayDo(ctx, 'own') ? null : (
-        <section class="card" aria-labelledby="leave">
-          <h2 id="leave">{t.leave()}</h2>
+        <Section id="leave" title={t.leave()}>
           <a class="button danger" href={`${MEMBERS_PATH}leave/`}>
             {t.leave()}
           </a>
-        </section>
+        </Section>
       )}
     </>
   );
@@ -110,8 +109,7 @@ interface MembersSectionProps {
 
 function MembersSection({ id, title, members, mayManage, own, limits }: MembersSectionProps): VNode {
   return (
-    <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+    <Section id={id} title={title}>
       <ul class="rows">
         {members.map((member) => {
           const limit = limits.get(member.number) ?? null;
@@ -145,14 +143,13 @@ function MembersSection({ id, title, members, mayManage, own, limits }: MembersS
           );
         })}
       </ul>
-    </section>
+    </Section>
   );
 }
 
 function InvitationsSection({ invitations }: { invitations: ListPage<Invitation> }): VNode {
   return (
-    <section class="card" aria-labelledby="invitations">
-      <h2 id="invitations">{t.invitations()}</h2>
+    <Section id="invitations" title={t.invitations()}>
       <ul class="rows">
         {invitations.items.map(({ uuid, email, role, expires_at: expiresAt }) => (
           <li>
@@ -175,6 +172,6 @@ function InvitationsSection({ invitations }: { invitations: ListPage<Invitation>
         ))}
       </ul>
       <PageLinks list={invitations} path={MEMBERS_PATH} fragment="invitations" parameter={INVITATIONS_PAGE} />
-    </section>
+    </Section>
   );
 }

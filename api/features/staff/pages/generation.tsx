@@ -19,7 +19,8 @@ import { ACCOUNTS_PATH } from './accountSearch.tsx';
 import { getAccountPath } from './actions/accountActions.tsx';
 import { parseReason, ReasonField } from './actions/defineAction.tsx';
 import { getGenerationPath } from './actions/generationActions.tsx';
-import { Facts, OutputPreview, Section } from './sections.tsx';
+import { Facts, Section } from '../../../web/components/section.tsx';
+import { OutputPreview } from './sections.tsx';
 
 const OUTCOMES = {
   refunded: 'The credits of the generation are refunded.',
@@ -28,13 +29,11 @@ const OUTCOMES = {
 } as const satisfies Outcomes;
 
 /** Shows the prompt and the output of a generation in the response to the form with the reason. */
-export const showGenerationContent = showErrorsOn(renderGeneration)(
-  async (ctx) => {
-    const uuid = parseUuidParam(ctx);
-    const content = await viewGenerationContent(uuid, requireActor(ctx, parseReason(getForm(ctx))));
-    await renderGeneration(ctx, { content });
-  },
-);
+export const showGenerationContent = showErrorsOn(renderGeneration)(async (ctx) => {
+  const uuid = parseUuidParam(ctx);
+  const content = await viewGenerationContent(uuid, requireActor(ctx, parseReason(getForm(ctx))));
+  await renderGeneration(ctx, { content });
+});
 
 /** Redirects to the page of a generation: people reload the response to its form. */
 export function redirectToGeneration(ctx: Context): void {
@@ -145,7 +144,7 @@ function ContentSection({ content }: { content: GenerationContent }): VNode {
         facts={[
           ['Prompt', prompt],
           ['Parameters', JSON.stringify(params)],
-          ...(error === null ? [] : [['Error message', error] as const]),
+          error === null ? null : ['Error message', error],
         ]}
       />
       <OutputPreview path={output} isVideo={getModelInfo(content.model).kind === 'video'} />

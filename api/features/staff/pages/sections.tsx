@@ -1,45 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { config } from '../../../../shared/lib/config.ts';
 
-/** List of names and values. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }): VNode {
-  return (
-    <dl>
-      {facts.map(([name, value]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </>
-      ))}
-    </dl>
-  );
-}
-
-interface SectionProps {
-  id: string;
-  title: string;
-  /** Links beside the heading. */
-  actions?: ComponentChildren;
-  children: ComponentChildren;
-}
-
-/** Card of a page, with its heading and the actions on its subject. */
-export function Section({ id, title, actions, children }: SectionProps): VNode {
-  return (
-    <section class="card" aria-labelledby={id}>
-      {actions == null ? (
-        <h2 id={id}>{title}</h2>
-      ) : (
-        <div class="heading">
-          <h2 id={id}>{title}</h2>
-          {actions}
-        </div>
-      )}
-      {children}
-    </section>
-  );
-}
-
 /** Part of a card, with a heading of its own. */
 export interface Part {
   id: string;

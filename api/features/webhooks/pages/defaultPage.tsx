@@ -4,6 +4,7 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
 import { Notice } from '../../../web/components/form.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { PublicKey } from './keys.tsx';
@@ -31,8 +32,7 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
           <CopyText id="secret" text={secret} label={ENDPOINT.theSecret()} />
         </Notice>
       )}
-      <section class="card stack" aria-labelledby="keys">
-        <h2 id="keys">{ENDPOINT.keys()}</h2>
+      <Section id="keys" class="stack" title={ENDPOINT.keys()}>
         <p>{ENDPOINT.keysLead()}</p>
         <PublicKey text={publicKey} />
         <div class="buttons">
@@ -41,7 +41,7 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
             {ENDPOINT.rotateSecret()}
           </a>
         </div>
-      </section>
+      </Section>
       <DeliveriesSection list={list} filter={deliveries} path={DEFAULT_ENDPOINT_PATH} endpoint={uuid} hasAddresses />
       <p>
         <a href={WEBHOOKS_PATH}>{t.back()}</a>

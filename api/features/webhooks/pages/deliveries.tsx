@@ -13,6 +13,7 @@ import { Table } from '../../../web/components/table.tsx';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { buildDeliveryQuery, parseDeliveryFilter } from '../endpoints.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
 import { buildDeliveryPath } from './paths.ts';
@@ -75,14 +76,13 @@ export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses =
       {list.totalItems === 0 && query === '' ? null : (
         <FilterForm path={path} choices={listFilters()} hasDays={false} parameters={{ status, type }} />
       )}
-      <section class="card" aria-labelledby="deliveries">
-        <h2 id="deliveries">{t.deliveries()}</h2>
+      <Section id="deliveries" title={t.deliveries()}>
         {list.items.length === 0 ? (
           <p>{describeEmptyList(list, query)}</p>
         ) : (
           <DeliveryTable deliveries={list.items} endpoint={endpoint} hasAddresses={hasAddresses} />
         )}
-      </section>
+      </Section>
       <PageLinks list={shown} path={path} query={query} />
     </>
   );

@@ -12,6 +12,7 @@ import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Facts, Section } from '../../../web/components/section.tsx';
 import { DeliveryTag, formatDuration } from './deliveries.tsx';
 import { describeResult } from './describeResult.ts';
 import { buildDeliveryPath, buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
@@ -32,7 +33,7 @@ async function renderDeliveryPage(ctx: Context, flash: PageProblem = {}, status 
         <h2 id="delivery">
           {t.delivery()} <DeliveryTag delivery={delivery} />
         </h2>
-        <Facts delivery={delivery} />
+        <DeliveryFacts delivery={delivery} />
         {delivery.status === 'pending' ? null : endpoint.disabled_at === null ? (
           <Form action={path}>
             <button type="submit">{t.sendAgain()}</button>
@@ -41,17 +42,15 @@ async function renderDeliveryPage(ctx: Context, flash: PageProblem = {}, status 
           <p class="quiet">{t.enableToSend()}</p>
         )}
       </section>
-      <section class="card" aria-labelledby="body">
-        <h2 id="body">{t.requestBody()}</h2>
+      <Section id="body" title={t.requestBody()}>
         <CopyText id="body-text" text={delivery.body} label={t.theRequestBody()} />
-      </section>
-      <section class="card" aria-labelledby="attempts">
-        <h2 id="attempts">{t.attempts()}</h2>
+      </Section>
+      <Section id="attempts" title={t.attempts()}>
         {delivery.attempt_log.length === 0 ? <p>{t.noAttempts()}</p> : null}
         {delivery.attempt_log.toReversed().map((attempt, index) => (
           <Attempt attempt={attempt} eventUuid={delivery.event_uuid} isOpen={index === 0} />
         ))}
-      </section>
+      </Section>
       <p>
         <a href={endpoint.url === null ? DEFAULT_ENDPOINT_PATH : buildEndpointPath(endpoint.uuid)}>{t.back()}</a>
       </p>
@@ -66,30 +65,17 @@ async function renderDeliveryPage(ctx: Context, flash: PageProblem = {}, status 
 
 const parsePath = (ctx: Context) => [parseUuidParam(ctx), parseUuidParam(ctx, 'delivery')] as const;
 
-function Facts({ delivery }: { delivery: DeliveryDetails }): VNode {
+function DeliveryFacts({ delivery }: { delivery: DeliveryDetails }): VNode {
   return (
-    <dl>
-      <dt>{t.address()}</dt>
-      <dd>{delivery.url}</dd>
-      <dt>{t.attempts()}</dt>
-      <dd>{formatNumber(delivery.attempts)}</dd>
-      {delivery.next_attempt_at === null ? null : (
-        <>
-          <dt>{t.nextAttempt()}</dt>
-          <dd>
-            <Time at={delivery.next_attempt_at} />
-          </dd>
-        </>
-      )}
-      <dt>{shared.created()}</dt>
-      <dd>
-        <Time at={delivery.created_at} />
-      </dd>
-      <dt>{t.message()}</dt>
-      <dd>
-        <code>msg_{delivery.event_uuid}</code>
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        [t.address(), delivery.url],
+        [t.attempts(), formatNumber(delivery.attempts)],
+        delivery.next_attempt_at === null ? null : [t.nextAttempt(), <Time at={delivery.next_attempt_at} />],
+        [shared.created(), <Time at={delivery.created_at} />],
+        [t.message(), <code>msg_{delivery.event_uuid}</code>],
+      ]}
+    />
   );
 }
 

@@ -9,6 +9,7 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { Form } from '../../../web/components/form.tsx';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { Facts, Section } from '../../../web/components/section.tsx';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
 import { describeProblem, EndpointTag, getEndpointName } from './describeEndpoint.tsx';
@@ -49,8 +50,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
         <NewSecretNotice sentence={ENDPOINT.secretRotatedSentence()} secret={newSecret} />
       )}
       <StateSection endpoint={endpoint} />
-      <section class="card" aria-labelledby="settings">
-        <h2 id="settings">{ENDPOINT.settings()}</h2>
+      <Section id="settings" title={ENDPOINT.settings()}>
         <Form action={path}>
           <input type="hidden" name="action" value="save" />
           <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />
@@ -58,7 +58,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
             {shared.save()}
           </button>
         </Form>
-      </section>
+      </Section>
       <DeliveriesSection list={list} filter={deliveries} path={path} endpoint={endpoint.uuid} />
       <p>
         <a href={WEBHOOKS_PATH}>{t.back()}</a>
@@ -83,18 +83,13 @@ function StateSection({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
         {ENDPOINT.endpoint()} <EndpointTag endpoint={endpoint} />
       </h2>
       {problem === null ? null : <p class="note">{problem}</p>}
-      <dl>
-        <dt>URL</dt>
-        <dd>{endpoint.url}</dd>
-        <dt>{shared.created()}</dt>
-        <dd>
-          <Time at={endpoint.created_at} />
-        </dd>
-        <dt>UUID</dt>
-        <dd>
-          <code>{endpoint.uuid}</code>
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          ['URL', endpoint.url],
+          [shared.created(), <Time at={endpoint.created_at} />],
+          ['UUID', <code>{endpoint.uuid}</code>],
+        ]}
+      />
       <PublicKey text={endpoint.public_key} />
       <PreviousKeysNote endpoint={endpoint} />
       <div class="buttons">

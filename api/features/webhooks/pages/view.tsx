@@ -8,6 +8,7 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { t as names } from '../../texts.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { describeProblem, describeTypes, EndpointTag, getEndpointName, shortenUrl } from './describeEndpoint.tsx';
 import { endpointForm } from './endpointForm.tsx';
 import { NewSecretNotice } from './keys.tsx';
@@ -61,8 +62,7 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
 
 function EndpointsSection({ endpoints }: { endpoints: WebhookEndpoint[] }): VNode {
   return (
-    <section class="card" aria-labelledby="endpoints">
-      <h2 id="endpoints">{t.endpoints()}</h2>
+    <Section id="endpoints" title={t.endpoints()}>
       <p class="quiet">
         {endpoints.length === 0
           ? t.noEndpoints(READING_LINKS)
@@ -75,7 +75,7 @@ function EndpointsSection({ endpoints }: { endpoints: WebhookEndpoint[] }): VNod
           ))}
         </ul>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -128,8 +128,7 @@ interface AddSectionProps {
 
 function AddSection({ count, values }: AddSectionProps): VNode {
   return (
-    <section class="card" aria-labelledby="add-endpoint">
-      <h2 id="add-endpoint">{t.addEndpointHeading()}</h2>
+    <Section id="add-endpoint" title={t.addEndpointHeading()}>
       {count >= WEBHOOK_ENDPOINTS_MAX ? (
         <p>{t.tooManyEndpoints({ max: WEBHOOK_ENDPOINTS_MAX })}</p>
       ) : (
@@ -141,6 +140,6 @@ function AddSection({ count, values }: AddSectionProps): VNode {
           </button>
         </Form>
       )}
-    </section>
+    </Section>
   );
 }

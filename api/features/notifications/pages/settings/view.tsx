@@ -9,18 +9,18 @@ import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { t as shared } from '../../../../web/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { KINDS, SETTINGS, t } from './texts.ts';
 
 /** Link to the notification settings. */
 export function NotificationsSection(): VNode {
   return (
-    <section class="card" aria-labelledby="notifications">
-      <h2 id="notifications">{t.notifications()}</h2>
+    <Section id="notifications" title={t.notifications()}>
       <p>{t.choose()}</p>
       <a class="button" href={NOTIFICATIONS_PATH}>
         {t.notificationSettings()}
       </a>
-    </section>
+    </Section>
   );
 }
 
@@ -29,8 +29,7 @@ export function NotificationsForm({ settings }: { settings: NotificationSettings
   const { email, creditsLowThreshold, effectiveThreshold } = settings;
   return (
     <Form action={NOTIFICATIONS_PATH}>
-      <section class="card" aria-labelledby="messages">
-        <h2 id="messages">{SETTINGS.email()}</h2>
+      <Section id="messages" title={SETTINGS.email()}>
         {config.SMTP_URL === undefined ? <p class="note">{SETTINGS.notSent()}</p> : null}
         <fieldset>
           <legend>{SETTINGS.sendWhen()}</legend>
@@ -43,9 +42,8 @@ export function NotificationsForm({ settings }: { settings: NotificationSettings
           ))}
         </fieldset>
         <p class="hint">{SETTINGS.alwaysSent()}</p>
-      </section>
-      <section class="card" aria-labelledby="low-credits">
-        <h2 id="low-credits">{SETTINGS.lowBalance()}</h2>
+      </Section>
+      <Section id="low-credits" title={SETTINGS.lowBalance()}>
         <TextField
           id="threshold"
           name="threshold"
@@ -55,7 +53,7 @@ export function NotificationsForm({ settings }: { settings: NotificationSettings
           inputmode="numeric"
           value={creditsLowThreshold === null ? '' : String(creditsLowThreshold)}
         />
-      </section>
+      </Section>
       <p>
         <button type="submit" class="main">
           {shared.save()}

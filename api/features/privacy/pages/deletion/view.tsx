@@ -11,7 +11,12 @@ import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
 import { AccountSwitch, nameCurrentAccount } from '../../../../web/components/accountSwitch.tsx';
-import { getFirstSentence, mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import {
+  getFirstSentence,
+  mayDo,
+  type PageProblem,
+  sendAccountAreaPage,
+} from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
@@ -21,6 +26,7 @@ import { Time } from '../../../../web/components/time.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { DELETION_PATH, EXPORT_PATH } from './paths.ts';
 import { t } from './texts.ts';
 
@@ -37,17 +43,12 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
   const children = (
     <>
       <Consequences {...summary} />
-      <section class="card" aria-labelledby="confirm">
-        <h2 id="confirm">{t.deleteThis()}</h2>
+      <Section id="confirm" title={t.deleteThis()}>
         <p>
           <strong>{name}</strong>
         </p>
-        {isRecent ? (
-          <DeletionForm email={summary.email} />
-        ) : (
-          <SignInAgain returnTo={DELETION_PATH} />
-        )}
-      </section>
+        {isRecent ? <DeletionForm email={summary.email} /> : <SignInAgain returnTo={DELETION_PATH} />}
+      </Section>
     </>
   );
   const page = { current: SETTINGS_PATH, heading: settings.deleteAccount(), ...flash, children } as const;
@@ -57,8 +58,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
 function Consequences(summary: DeletionSummary): VNode {
   const { balance, inFlight, activeKeys, otherMembers, subscription, commissions } = summary;
   return (
-    <section class="card" aria-labelledby="consequences">
-      <h2 id="consequences">{t.consequences()}</h2>
+    <Section id="consequences" title={t.consequences()}>
       <ul class="plain">
         <li>{t.immediately({ keys: activeKeys })}</li>
         {otherMembers === 0 ? null : <li>{t.membersLeave({ members: otherMembers })}</li>}
@@ -79,7 +79,7 @@ function Consequences(summary: DeletionSummary): VNode {
         <li>{t.erased()}</li>
       </ul>
       <p>{t.downloadFirst({ link: EXPORT_PATH })}</p>
-    </section>
+    </Section>
   );
 }
 
@@ -156,6 +156,7 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
       </div>
     </>
   );
-  const title = problem === undefined ? (isNew ? getFirstSentence(t.requested()) : heading) : shared.errorTitle({ heading });
+  const title =
+    problem === undefined ? (isNew ? getFirstSentence(t.requested()) : heading) : shared.errorTitle({ heading });
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }

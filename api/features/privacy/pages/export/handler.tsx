@@ -12,14 +12,14 @@ import { SignInAgain } from '../../../../web/components/signInAgain.tsx';
 import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
 import { t as shared } from '../../../../web/texts.ts';
 import { t as settings } from '../../../signIn/pages/settings/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { t } from './texts.ts';
 
 /** Renders what the download contains. */
 export async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const isRecent = await isSignInRecent(requireCaller(ctx));
   const children = (
-    <section class="card" aria-labelledby="contents">
-      <h2 id="contents">{t.contents()}</h2>
+    <Section id="contents" title={t.contents()}>
       <p>{t.list()}</p>
       {isRecent ? (
         <Form action={EXPORT_PATH}>
@@ -30,7 +30,7 @@ export async function renderExportPage(ctx: Context, flash: PageProblem = {}, st
       ) : (
         <SignInAgain returnTo={EXPORT_PATH} />
       )}
-    </section>
+    </Section>
   );
   const page = { current: SETTINGS_PATH, heading: settings.downloadData(), ...flash, children } as const;
   await sendAccountAreaPage(ctx, page, status);

@@ -1,14 +1,14 @@
 import type { VNode } from 'preact';
 import type { Context } from '../../../../context.ts';
 import { mayDo } from '../../../../web/components/areaPage.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { t } from './texts.ts';
 
 /** Links to the security log, and for the owner to the export and the deletion of the account. */
 export function PrivacySection({ ctx }: { ctx: Context }): VNode | null {
   if (!mayDo(ctx, 'viewSecurityLog')) return null;
   return (
-    <section class="card" aria-labelledby="privacy">
-      <h2 id="privacy">{t.privacy()}</h2>
+    <Section id="privacy" title={t.privacy()}>
       <div class="buttons">
         <a class="button" href="/account/security/">
           {t.securityLog()}
@@ -24,6 +24,6 @@ export function PrivacySection({ ctx }: { ctx: Context }): VNode | null {
           </>
         ) : null}
       </div>
-    </section>
+    </Section>
   );
 }

@@ -8,6 +8,7 @@ import { Form } from '../../../../web/components/form.tsx';
 import { selectField, textField } from '../../../../web/components/formFields.tsx';
 import { ProfileRequest } from '../../schemas.ts';
 import { t as shared } from '../../../../web/texts.ts';
+import { Facts, Section } from '../../../../web/components/section.tsx';
 import { t } from './texts.ts';
 
 /** Lists the languages, and first the current code if another program has set one that is not offered. */
@@ -42,17 +43,13 @@ interface ProfileProps {
 export function ProfileSection({ person, accountUuid, draft }: ProfileProps): VNode {
   const { first_name, use_case, language } = person;
   return (
-    <section class="card" aria-labelledby="profile">
-      <h2 id="profile">{t.profile()}</h2>
-      <dl>
-        <dt>{shared.emailAddress()}</dt>
-        <dd>{person.email}</dd>
-      </dl>
+    <Section id="profile" title={t.profile()}>
+      <Facts facts={[[shared.emailAddress(), person.email]]} />
       <Form action="/account/profile/" class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={accountUuid} />
         <profileForm.Fields values={profileForm.write({ first_name, use_case, language, ...draft })} />
         <button type="submit">{shared.save()}</button>
       </Form>
-    </section>
+    </Section>
   );
 }

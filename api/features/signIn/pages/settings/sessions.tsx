@@ -4,13 +4,13 @@ import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import type { ActiveWebSession } from '../../../../../shared/domain/signIn/sessions.ts';
 import { formatRelativeTime, formatDate } from '../../../../web/components/formatTime.ts';
 import { t as shared } from '../../../../web/texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { SESSIONS as t } from './texts.ts';
 
 /** Active sessions of the account. */
 export function SessionsSection({ sessions }: { sessions: ActiveWebSession[] }): VNode {
   return (
-    <section class="card" aria-labelledby="sessions">
-      <h2 id="sessions">{t.activeSessions()}</h2>
+    <Section id="sessions" title={t.activeSessions()}>
       <ul class="rows">
         {sessions.map((session) => {
           const name = describeBrowser(session.userAgent);
@@ -53,6 +53,6 @@ export function SessionsSection({ sessions }: { sessions: ActiveWebSession[] }):
           </a>
         </p>
       ) : null}
-    </section>
+    </Section>
   );
 }

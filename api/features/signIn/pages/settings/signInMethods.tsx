@@ -11,6 +11,7 @@ import { getBrand } from '../../../../web/brand.ts';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
 import { Form } from '../../../../web/components/form.tsx';
 import { formatDate } from '../../../../web/components/formatTime.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { LINK_PROBLEMS, METHODS as t } from './texts.ts';
 
 /** Linked identities of the account, with forms to link and remove one. */
@@ -20,8 +21,7 @@ export function SignInMethodsSection({ identities }: { identities: Identity[] })
     (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),
   );
   return (
-    <section class="card" aria-labelledby="sign-in-methods">
-      <h2 id="sign-in-methods">{t.methods()}</h2>
+    <Section id="sign-in-methods" title={t.methods()}>
       {identities.length === 0 ? (
         <p class="quiet">{t.local()}</p>
       ) : (
@@ -56,7 +56,7 @@ export function SignInMethodsSection({ identities }: { identities: Identity[] })
           ))}
         </div>
       )}
-    </section>
+    </Section>
   );
 }
 

@@ -9,7 +9,8 @@ import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import { Table } from '../../../../web/components/table.tsx';
 import { Time } from '../../../../web/components/time.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
-import { Facts, Parts, Section } from '../sections.tsx';
+import { Facts, Section } from '../../../../web/components/section.tsx';
+import { Parts } from '../sections.tsx';
 import { Actions, type SectionProps } from './profile.tsx';
 
 const formatUse = (usedAt: Date | null) => (usedAt === null ? 'never' : formatRelativeTime(usedAt));

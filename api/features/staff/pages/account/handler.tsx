@@ -13,7 +13,7 @@ import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { ApprovalTable } from '../approvalTable.tsx';
 import { AuditTable } from '../auditTable.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { AccessSection, AffiliateSection } from './access.tsx';
 import { GenerationTable, LedgerTable } from './history.tsx';
 import { PaymentSection } from './payments.tsx';

@@ -7,7 +7,8 @@ import { formatMoney, formatNumber, formatUsd } from '../../../../web/components
 import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { Time } from '../../../../web/components/time.tsx';
-import { Parts, Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
+import { Parts } from '../sections.tsx';
 import type { SectionProps } from './profile.tsx';
 
 /** Top-ups, refunds, invoices, and events of the payment processor that are not processed. */

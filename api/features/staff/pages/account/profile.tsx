@@ -10,7 +10,8 @@ import { mayUse } from '../../../../web/components/areaPage.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { Time } from '../../../../web/components/time.tsx';
-import { Facts, Parts, Section } from '../sections.tsx';
+import { Facts, Section } from '../../../../web/components/section.tsx';
+import { Parts } from '../sections.tsx';
 
 /** Input of the sections of the account page. */
 export interface SectionProps {
@@ -130,10 +131,8 @@ export function ProfileSection({ overview: { account, deletion } }: SectionProps
           ['Signed up', `${formatDateTime(account.created_at)} through ${account.social_provider}`],
           ['Onboarding', account.onboarding_step],
           ['Customer', account.stripe_customer_id ?? 'none'],
-          ...(account.suspended_at === null
-            ? []
-            : ([['Suspended', `since ${formatDateTime(account.suspended_at)}`]] as const)),
-          ...(deletion === null ? [] : ([['Deletion', formatDeletion(deletion)]] as const)),
+          account.suspended_at === null ? null : ['Suspended', `since ${formatDateTime(account.suspended_at)}`],
+          deletion === null ? null : ['Deletion', formatDeletion(deletion)],
         ]}
       />
     </Section>

@@ -9,7 +9,7 @@ import { formatChange, formatNumber, formatUsd } from '../../../../web/component
 import { formatDate, formatDateTime, formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { getGenerationPath } from '../actions/generationActions.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { Actions, type SectionProps } from './profile.tsx';
 
 const TAG_CLASSES: Record<AccountState['state'], string> = {

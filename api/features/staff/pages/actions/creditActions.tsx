@@ -22,7 +22,7 @@ import { config } from '../../../../../shared/lib/config.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
 import { formatChange, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
-import { Facts } from '../sections.tsx';
+import { Facts } from '../../../../web/components/section.tsx';
 import { getAccountPath, UNCHANGED } from './accountActions.tsx';
 import { defineAction } from './defineAction.tsx';
 

@@ -16,7 +16,7 @@ import { PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { limitForm } from '../../../../web/components/spendingLimit.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { withRejectedForm } from '../../../../web/rejectedForm.ts';
-import { Facts, Section } from '../sections.tsx';
+import { Facts, Section } from '../../../../web/components/section.tsx';
 
 const DESIGN_PATH = '/admin/design/';
 

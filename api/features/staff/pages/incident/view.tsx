@@ -26,7 +26,7 @@ import { QUEUE_BOARD_PATH } from '../queueBoard.ts';
 import { formatAge, formatFigure } from '../reports/format.ts';
 import { REPORTS_PATH } from '../reports/navigation.tsx';
 import { INCIDENT_PATH, RunbookLink } from '../runbook.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 
 /** Shows what fails now, whom it affects, and what waits, on one page: the first one to open when something fails. */
 export async function showIncident(ctx: Context): Promise<void> {

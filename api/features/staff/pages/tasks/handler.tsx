@@ -13,7 +13,7 @@ import { Table } from '../../../../web/components/table.tsx';
 import { findTaskKind, TASKS_PATH } from '../actions/taskActions.tsx';
 import { formatAge } from '../reports/format.ts';
 import { chooseTaskAlert, RunbookLink } from '../runbook.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { TaskTable } from './table.tsx';
 
 const ROWS_SHOWN = 100;

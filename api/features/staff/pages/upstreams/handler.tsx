@@ -14,7 +14,7 @@ import { formatNumber } from '../../../../web/components/formatAmount.ts';
 import { Table } from '../../../../web/components/table.tsx';
 import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
 import { HealthTags } from '../incident/view.tsx';
-import { Section } from '../sections.tsx';
+import { Section } from '../../../../web/components/section.tsx';
 import { requestTrialOfForm, SendForm, Steps, TrialTable, UPSTREAMS_PATH } from './trials.tsx';
 
 const EXAMPLE_PROMPT = 'A lighthouse at dusk';

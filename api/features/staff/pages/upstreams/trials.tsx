@@ -11,7 +11,8 @@ import { Form } from '../../../../web/components/form.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { Time } from '../../../../web/components/time.tsx';
 import { parseReason, parseRequest, ReasonField } from '../actions/defineAction.tsx';
-import { Facts, OutputPreview, Section } from '../sections.tsx';
+import { Facts, Section } from '../../../../web/components/section.tsx';
+import { OutputPreview } from '../sections.tsx';
 
 export const UPSTREAMS_PATH = '/admin/upstreams/';
 const RELOAD_SECONDS = 3;
@@ -43,7 +44,7 @@ export async function showTrial(ctx: Context): Promise<void> {
             ['Upstream', upstream],
             ['Prompt', prompt],
             ['Requested', <Time at={trial.requested_at} hasSeconds />],
-            ...(endedAt === null ? [] : [['Ended', <Time at={endedAt} hasSeconds />] as const]),
+            endedAt === null ? null : ['Ended', <Time at={endedAt} hasSeconds />],
           ]}
         />
       </Section>

@@ -12,6 +12,7 @@ import { findShownAccount, ModeNote, TEST_QUERY } from '../../../../web/componen
 import { t as shared } from '../../../../web/texts.ts';
 import { t as pages } from '../../../texts.ts';
 import { t } from '../texts.ts';
+import { Section } from '../../../../web/components/section.tsx';
 import { PeriodUsage } from './periodUsage.tsx';
 import { UsageChart } from './usageChart.tsx';
 import { listKeyRows, UsageTable } from './usageTable.tsx';
@@ -35,15 +36,13 @@ export async function showUsagePage(ctx: Context): Promise<void> {
   ]);
   const live = (
     <div class="columns">
-      <section class="card" aria-labelledby="period">
-        <h2 id="period">{t.thisMonth()}</h2>
+      <Section id="period" title={t.thisMonth()}>
         <PeriodUsage summary={summary} status={billing.status} />
-      </section>
-      <section class="card wider" aria-labelledby="credits-by-day">
-        <h2 id="credits-by-day">{t.creditsByDay()}</h2>
+      </Section>
+      <Section id="credits-by-day" class="wider" title={t.creditsByDay()}>
         <p class="quiet small">{t.inUtc()}</p>
         <UsageChart title={t.creditsByDay()} usage={usage} unit="credits" empty={t.noCreditsUsed()} />
-      </section>
+      </Section>
     </div>
   );
   const children = (
@@ -51,43 +50,38 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       <ModeNote shown={shown} path={USAGE_PATH} />
       <PeriodTabs period={period} isTest={isTest} />
       {isTest ? null : live}
-      <section class="card" aria-labelledby="generations-by-day">
-        <h2 id="generations-by-day">{t.generationsByDay()}</h2>
+      <Section id="generations-by-day" title={t.generationsByDay()}>
         <UsageChart
           title={t.generationsByDay()}
           usage={usage}
           unit="generations"
           empty={t.noGenerationsInPeriod({ days: period })}
         />
-      </section>
+      </Section>
       <div class="columns">
-        <section class="card" aria-labelledby="period-by-model">
-          <h2 id="period-by-model">{t.byModelInPeriod({ days: period })}</h2>
+        <Section id="period-by-model" title={t.byModelInPeriod({ days: period })}>
           <UsageTable
             title={shared.model()}
             rows={usage.models.map(({ name, total }) => ({ label: name, ...total }))}
           />
-        </section>
-        <section class="card" aria-labelledby="by-model">
-          <h2 id="by-model">{t.byModel()}</h2>
+        </Section>
+        <Section id="by-model" title={t.byModel()}>
           <UsageTable
             title={shared.model()}
             rows={summary.byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))}
           />
-        </section>
+        </Section>
       </div>
       {isTest ? null : (
-        <section class="card" aria-labelledby="by-key">
-          <h2 id="by-key">{t.byKey()}</h2>
+        <Section id="by-key" title={t.byKey()}>
           <UsageTable title={shared.apiKey()} rows={listKeyRows(byKey)} />
-        </section>
+        </Section>
       )}
       {byMember.totalItems < 2 ? null : (
-        <section class="card" aria-labelledby="by-member">
-          <h2 id="by-member">{t.byMember()}</h2>
+        <Section id="by-member" title={t.byMember()}>
           <UsageTable title={t.member()} rows={byMember.items.map(({ email, ...sum }) => ({ label: email, ...sum }))} />
           <PageLinks list={byMember} path={USAGE_PATH} query={`days=${period}`} fragment="by-member" />
-        </section>
+        </Section>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { KeyUsageOverview, UsageSum } from '../../../../../shared/domain/usage/usageByKey.ts';
 import { formatNumber } from '../../../../web/components/formatAmount.ts';
+import { Table } from '../../../../web/components/table.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { t } from '../texts.ts';
 
@@ -11,30 +12,16 @@ interface UsageRow extends UsageSum {
 
 /** Generations and credits by model, key or anything else. */
 export function UsageTable({ title, rows }: { title: string; rows: readonly UsageRow[] }): VNode {
-  if (rows.length === 0) return <p>{t.noGenerations()}</p>;
+  const numeric = [t.generations(), shared.credits()];
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{title}</th>
-          <th scope="col" class="number">
-            {t.generations()}
-          </th>
-          <th scope="col" class="number">
-            {shared.credits()}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ label, generations, credits }) => (
-          <tr>
-            <th scope="row">{label}</th>
-            <td class="number">{formatNumber(generations)}</td>
-            <td class="number">{formatNumber(credits)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label={title}
+      columns={[title, ...numeric]}
+      numeric={numeric}
+      hasRowHeadings
+      empty={t.noGenerations()}
+      rows={rows.map(({ label, generations, credits }) => [label, formatNumber(generations), formatNumber(credits)])}
+    />
   );
 }
 
