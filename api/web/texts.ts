@@ -215,6 +215,14 @@ export const t = defineTexts({
     'zh-CN': '创建时间 (UTC)',
   },
   testTag: { en: 'Test', de: 'Test', fr: 'Test', es: 'Prueba', ja: 'テスト', 'zh-CN': '测试' },
+  noMatches: {
+    en: 'Nothing matches these filters.',
+    de: 'Nichts entspricht diesen Filtern.',
+    fr: 'Rien ne correspond à ces filtres.',
+    es: 'Nada coincide con estos filtros.',
+    ja: 'この条件に一致するものはありません。',
+    'zh-CN': '没有符合这些筛选条件的内容。',
+  },
   emptyPage: {
     en: 'This page is empty.',
     de: 'Diese Seite ist leer.',

@@ -42,7 +42,7 @@ describe('the library page', () => {
     const second = await visitor.request(at(`/account/library/?${query}&page=2`));
     expect(countCards(second.text)).to.equal(Math.min(20, total - 20));
     const none = await visitor.request(at('/account/library/?to=2020-01-01'));
-    expect(none.text).to.include('No generations match these filters.').and.to.include('0 match.');
+    expect(none.text).to.include('Nothing matches these filters.').and.to.include('0 match.');
   });
 
   it('includes the whole last day, as a range of the API that ends with the next day', async () => {

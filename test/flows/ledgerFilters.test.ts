@@ -198,7 +198,7 @@ describe('filters of the ledger', () => {
       const csv = await visitor.request(at(href.replaceAll('&amp;', '&')));
       expect(csv.text.split('\r\n')).to.have.length(1 + 25 + 1);
       const none = await visitor.request(at('/account/ledger/?entry_type=expiry'));
-      expect(none.text).to.include('No entries match these filters.').and.to.include('0 match.');
+      expect(none.text).to.include('Nothing matches these filters.').and.to.include('0 match.');
     });
 
     it('show an invalid value again with what is wrong, and the whole ledger', async () => {

@@ -64,6 +64,12 @@ export function FilterForm({ path, choices, kept = [], hasDays = true, parameter
   );
 }
 
+/** Says why a page of a list has no items: it is after the last one, nothing matches, or there is `nothing` yet. */
+export function describeEmptyList({ totalItems }: ListPage<unknown>, query: string, nothing: string): string {
+  if (totalItems > 0) return t.emptyPage();
+  return query === '' ? nothing : t.noMatches();
+}
+
 /** Number of matches of a filtered list. */
 export function MatchCount({ list: { totalItems } }: { list: ListPage<unknown> }): VNode {
   const isCut = totalItems > FILTERED_ITEMS_MAX;

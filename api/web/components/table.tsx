@@ -14,7 +14,7 @@ interface TableProps {
   /** True if the first cell of a row is its heading. */
   hasRowHeadings?: boolean;
   /** Shown instead of a table without rows. */
-  empty?: string;
+  empty?: string | undefined;
   class?: string;
 }
 

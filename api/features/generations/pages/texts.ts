@@ -20,14 +20,6 @@ export const t = defineTexts({
     ja: '失敗またはキャンセル済み',
     'zh-CN': '失败或已取消',
   },
-  noMatches: {
-    en: 'No generations match these filters.',
-    de: 'Diesen Filtern entsprechen keine Generierungen.',
-    fr: 'Aucune génération ne correspond à ces filtres.',
-    es: 'Ninguna generación coincide con estos filtros.',
-    ja: 'この条件に一致する生成はありません。',
-    'zh-CN': '没有符合这些筛选条件的生成记录。',
-  },
   noTestGenerations: {
     en: 'No test generations yet. What you create with a test key appears here.',
     de: 'Noch keine Testgenerierungen. Was Sie mit einem Testschlüssel erstellen, erscheint hier.',

@@ -6,7 +6,13 @@ import type { ModelKind } from '../../../../shared/spec/catalog.ts';
 import type { GenerationStatus } from '../../../../shared/spec/states.ts';
 import type { Context } from '../../../context.ts';
 import { mayDo, type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
-import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../../../web/components/filterForm.tsx';
+import {
+  describeEmptyList,
+  type FilterChoice,
+  FilteredPageLinks,
+  FilterForm,
+  MatchCount,
+} from '../../../web/components/filterForm.tsx';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { ModeNote, type ShownAccount, TEST_QUERY } from '../../../web/components/testData.tsx';
 import { Time } from '../../../web/components/time.tsx';
@@ -73,7 +79,7 @@ export async function sendLibraryPage(
       {queued === 0 ? null : <ProgressNote queued={queued} />}
       {list.items.length === 0 ? (
         <div class="card">
-          <p>{describeEmptyPage(list, query, shown.isTest)}</p>
+          <p>{describeEmptyList(list, query, shown.isTest ? t.noTestGenerations() : t.noGenerations())}</p>
           {list.totalItems === 0 && query === '' && !shown.isTest && mayDo(ctx, 'manageKeys') ? (
             <div class="buttons">
               <a class="button main" href="/account/keys/">
@@ -115,13 +121,6 @@ export async function sendLibraryPage(
     },
     status,
   );
-}
-
-function describeEmptyPage({ totalItems }: ListPage<Generation>, query: string, isTest: boolean): string {
-  if (totalItems > 0) return shared.emptyPage();
-  if (query !== '') return t.noMatches();
-  if (isTest) return t.noTestGenerations();
-  return t.noGenerations();
 }
 
 /** Number of generations in progress. Without the script, reloading the page shows their results. */

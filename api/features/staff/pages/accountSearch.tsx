@@ -8,6 +8,7 @@ import { formatCount } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { Table } from '../../../web/components/table.tsx';
 
 export const ACCOUNTS_PATH = '/admin/accounts/';
@@ -58,26 +59,25 @@ function SearchForm({ query }: { query: string }): VNode {
 
 function Results({ found }: { found: Account[] }): VNode {
   return (
-    <section class="card" aria-labelledby="results">
-      <h2 id="results">
-        {found.length === 0 ? 'No account found' : formatCount(found.length, 'account')}
-        {found.length === SEARCH_RESULTS_MAX ? ' or more' : ''}
-      </h2>
-      {found.length === 0 ? (
-        <p>No account matches. Check the spelling, or search by one of the identifiers above.</p>
-      ) : (
-        <Table
-          label="Accounts"
-          columns={['E-mail address', 'Plan', 'Signed up', 'State']}
-          empty=""
-          rows={found.map((account) => [
-            <a href={`${ACCOUNTS_PATH}${account.uuid}/`}>{account.email}</a>,
-            account.plan_slug ?? 'none',
-            formatDate(account.created_at),
-            describeAccountState(account).state,
-          ])}
-        />
-      )}
-    </section>
+    <Section
+      id="results"
+      title={
+        found.length === 0
+          ? 'No account found'
+          : `${formatCount(found.length, 'account')}${found.length === SEARCH_RESULTS_MAX ? ' or more' : ''}`
+      }
+    >
+      <Table
+        label="Accounts"
+        columns={['E-mail address', 'Plan', 'Signed up', 'State']}
+        empty="No account matches. Check the spelling, or search by one of the identifiers above."
+        rows={found.map((account) => [
+          <a href={`${ACCOUNTS_PATH}${account.uuid}/`}>{account.email}</a>,
+          account.plan_slug ?? 'none',
+          formatDate(account.created_at),
+          describeAccountState(account).state,
+        ])}
+      />
+    </Section>
   );
 }

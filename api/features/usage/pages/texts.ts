@@ -249,14 +249,6 @@ export const LEDGER = defineTexts({
     ja: '該当するすべての明細をダウンロード（CSV）',
     'zh-CN': '下载所有符合条件的记录 (CSV)',
   },
-  emptyPage: {
-    en: 'No entries on this page.',
-    de: 'Keine Einträge auf dieser Seite.',
-    fr: 'Aucune écriture sur cette page.',
-    es: 'No hay movimientos en esta página.',
-    ja: 'このページに明細はありません。',
-    'zh-CN': '此页没有记录。',
-  },
   empty: {
     en: 'No entries. Credits appear here when you choose a plan, buy credits or create a generation.',
     de: 'Keine Einträge. Credits erscheinen hier, wenn Sie einen Tarif wählen, Credits kaufen oder eine Generierung erstellen.',
@@ -264,14 +256,6 @@ export const LEDGER = defineTexts({
     es: 'No hay movimientos. Los créditos aparecen aquí cuando elige un plan, compra créditos o crea una generación.',
     ja: '明細はありません。プランの選択、クレジットの購入、生成の作成を行うと、ここに表示されます。',
     'zh-CN': '暂无记录。当您选择套餐、购买积分或创建生成时，积分变动会显示在这里。',
-  },
-  noMatch: {
-    en: 'No entries match these filters.',
-    de: 'Keine Einträge passen zu diesen Filtern.',
-    fr: 'Aucune écriture ne correspond à ces filtres.',
-    es: 'Ningún movimiento coincide con estos filtros.',
-    ja: 'フィルターに一致する明細はありません。',
-    'zh-CN': '没有符合筛选条件的记录。',
   },
   deleted: {
     en: '(deleted)',

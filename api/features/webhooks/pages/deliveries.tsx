@@ -6,7 +6,7 @@ import { FILTERED_ITEMS_MAX } from '../../../../shared/spec/limits.ts';
 import type { Context } from '../../../context.ts';
 import { parsePage } from '../../../pipeline/lists.ts';
 import { dropEmptyFields } from '../../../pipeline/requestParameters.ts';
-import { type FilterChoice, FilterForm } from '../../../web/components/filterForm.tsx';
+import { describeEmptyList, type FilterChoice, FilterForm } from '../../../web/components/filterForm.tsx';
 import { formatNumber } from '../../../web/components/formatAmount.ts';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { Table } from '../../../web/components/table.tsx';
@@ -77,51 +77,32 @@ export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses =
         <FilterForm path={path} choices={listFilters()} hasDays={false} parameters={{ status, type }} />
       )}
       <Section id="deliveries" title={t.deliveries()}>
-        {list.items.length === 0 ? (
-          <p>{describeEmptyList(list, query)}</p>
-        ) : (
-          <DeliveryTable deliveries={list.items} endpoint={endpoint} hasAddresses={hasAddresses} />
-        )}
+        <Table
+          label={t.deliveries()}
+          columns={[
+            t.event(),
+            ...(hasAddresses ? [t.address()] : []),
+            shared.status(),
+            t.lastResponse(),
+            t.attempts(),
+            shared.duration(),
+            shared.created(),
+          ]}
+          numeric={[t.attempts(), shared.duration()]}
+          hasRowHeadings
+          empty={describeEmptyList(list, query, t.noDeliveries())}
+          rows={list.items.map((delivery) => [
+            <a href={buildDeliveryPath(endpoint, delivery.uuid)}>{delivery.type}</a>,
+            ...(hasAddresses ? [shortenUrl(delivery.url)] : []),
+            <DeliveryTag delivery={delivery} />,
+            describeResult({ status: delivery.last_status, error: delivery.last_error }),
+            formatNumber(delivery.attempts),
+            delivery.last_duration_ms === null ? '–' : formatDuration(delivery.last_duration_ms),
+            <Time at={delivery.created_at} />,
+          ])}
+        />
       </Section>
       <PageLinks list={shown} path={path} query={query} />
     </>
-  );
-}
-
-function describeEmptyList({ totalItems }: ListPage<unknown>, query: string): string {
-  if (totalItems > 0) return shared.emptyPage();
-  if (query !== '') return t.noMatches();
-  return t.noDeliveries();
-}
-
-interface DeliveryTableProps extends Pick<DeliveriesProps, 'endpoint' | 'hasAddresses'> {
-  deliveries: readonly ListedDelivery[];
-}
-
-function DeliveryTable({ deliveries, endpoint, hasAddresses }: DeliveryTableProps): VNode {
-  return (
-    <Table
-      label={t.deliveries()}
-      columns={[
-        t.event(),
-        ...(hasAddresses === true ? [t.address()] : []),
-        shared.status(),
-        t.lastResponse(),
-        t.attempts(),
-        shared.duration(),
-        shared.created(),
-      ]}
-      numeric={[t.attempts(), shared.duration()]}
-      hasRowHeadings
-      rows={deliveries.map((delivery) => [
-        <a href={buildDeliveryPath(endpoint, delivery.uuid)}>{delivery.type}</a>,
-        ...(hasAddresses === true ? [shortenUrl(delivery.url)] : []),
-        <DeliveryTag delivery={delivery} />,
-        describeResult({ status: delivery.last_status, error: delivery.last_error }),
-        formatNumber(delivery.attempts),
-        delivery.last_duration_ms === null ? '–' : formatDuration(delivery.last_duration_ms),
-        <Time at={delivery.created_at} />,
-      ])}
-    />
   );
 }

@@ -22,14 +22,6 @@ export const DELIVERIES = defineTexts({
     'zh-CN': '上次响应',
   },
   attempts: { en: 'Attempts', de: 'Versuche', fr: 'Tentatives', es: 'Intentos', ja: '試行', 'zh-CN': '尝试' },
-  noMatches: {
-    en: 'No deliveries match these filters.',
-    de: 'Diesen Filtern entsprechen keine Zustellungen.',
-    fr: 'Aucune livraison ne correspond à ces filtres.',
-    es: 'Ninguna entrega coincide con estos filtros.',
-    ja: 'この条件に一致する配信はありません。',
-    'zh-CN': '没有符合这些筛选条件的投递。',
-  },
   noDeliveries: {
     en: 'No deliveries yet. Events appear here as soon as they occur, and stay for 30 days.',
     de: 'Noch keine Zustellungen. Ereignisse erscheinen hier, sobald sie eintreten, und bleiben 30 Tage lang.',

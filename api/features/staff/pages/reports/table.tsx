@@ -36,19 +36,16 @@ export function ReportTableCard({ table, csvPath, includesNow }: ReportTableProp
       {charts.map((chart) => (
         <Chart chart={chart} isLastPartial={includesNow} />
       ))}
-      {rows.length === 0 ? (
-        <p>None in this range.</p>
-      ) : (
-        <Table
-          class="report"
-          label={title}
-          columns={[...dimensions, ...measures, ...details].map(({ label }) => label)}
-          numeric={measures.map(({ label }) => label)}
-          hasRowHeadings
-          rows={rows.slice(0, ROWS_SHOWN).map((row) => listCells(row, measures, details))}
-          total={total === undefined ? undefined : listCells(total, measures, details)}
-        />
-      )}
+      <Table
+        class="report"
+        label={title}
+        columns={[...dimensions, ...measures, ...details].map(({ label }) => label)}
+        numeric={measures.map(({ label }) => label)}
+        hasRowHeadings
+        empty="None in this range."
+        rows={rows.slice(0, ROWS_SHOWN).map((row) => listCells(row, measures, details))}
+        total={total === undefined ? undefined : listCells(total, measures, details)}
+      />
       {hidden > 0 ? <p>{hidden} more rows are in the CSV file.</p> : null}
       <p>
         <a href={csvPath} download>

@@ -25,7 +25,7 @@ export function TaskTable({ ctx, label, tasks, isOfOneAccount = false, empty }: 
       class="report"
       label={label}
       columns={['Task', 'Last error', 'Next run (UTC)', 'Action']}
-      {...(empty === undefined ? {} : { empty })}
+      empty={empty}
       rows={tasks.map((task) => [
         <>
           {task.kind}

@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { ensureModelsKnown } from '../../../../../shared/domain/catalog/knownModels.ts';
 import type { ListedEntry } from '../../../../../shared/domain/credits/listFilteredLedger.ts';
 import { findNamedGenerations, type NamedGeneration } from '../../../../../shared/domain/generations/readContext.ts';
@@ -8,6 +8,7 @@ import { LEDGER_ENTRY_TYPES } from '../../../../../shared/spec/states.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
 import {
+  describeEmptyList,
   type FilterChoice,
   FilteredPageLinks,
   FilterForm,
@@ -38,6 +39,8 @@ export async function sendLedgerPage(
   const uuids = list.items.flatMap(({ generation_uuid: uuid }) => uuid ?? []);
   const generations = await findNamedGenerations(requireCaller(ctx).accountId, uuids);
   await ensureModelsKnown([...generations.values()].map(({ model }) => model));
+  const mayOpen = mayDo(ctx, 'viewGenerations');
+  const numeric = [shared.credits(), shared.balanceLabel()];
   const children = (
     <>
       <p class="quiet">{t.lead()}</p>
@@ -46,11 +49,20 @@ export async function sendLedgerPage(
       )}
       {query === '' ? null : <MatchCount list={list} />}
       <section class="card" aria-label={t.entries()}>
-        {list.items.length === 0 ? (
-          <p>{describeEmptyList(list, query)}</p>
-        ) : (
-          <EntryTable entries={list.items} generations={generations} mayOpen={mayDo(ctx, 'viewGenerations')} />
-        )}
+        <Table
+          label={pages.creditHistory()}
+          class="entries"
+          columns={[shared.date(), shared.description(), t.type(), ...numeric]}
+          numeric={numeric}
+          empty={describeEmptyList(list, query, t.empty())}
+          rows={list.items.map((entry) => [
+            <Time at={entry.created_at} />,
+            describeEntry(entry, generations, mayOpen),
+            ENTRY_TYPES[entry.entry_type](),
+            formatChange(entry.amount),
+            formatNumber(entry.balance_after),
+          ])}
+        />
       </section>
       <FilteredPageLinks list={list} path={LEDGER_PATH} query={query} />
       <p>
@@ -71,20 +83,14 @@ const listFilters = (): FilterChoice[] => [
   },
 ];
 
-function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string): string {
-  if (totalItems > 0) return t.emptyPage();
-  return query === '' ? t.empty() : t.noMatch();
-}
-
-type NamedGenerations = ReadonlyMap<string, NamedGeneration>;
-
 /**
  * The model of a generation, which leads to it unless it was deleted or may not be seen; the credits of a top-up; of
  * other entries, the description.
  */
 function describeEntry(
   entry: ListedEntry,
-  { generations, mayOpen }: Omit<EntryTableProps, 'entries'>,
+  generations: ReadonlyMap<string, NamedGeneration>,
+  mayOpen: boolean,
 ): ComponentChildren {
   const { description, generation_uuid: uuid } = entry;
   if (entry.entry_type === 'topup') return t.topup({ credits: entry.amount });
@@ -98,30 +104,5 @@ function describeEntry(
     <>
       {text} {t.deleted()}
     </>
-  );
-}
-
-interface EntryTableProps {
-  entries: readonly ListedEntry[];
-  generations: NamedGenerations;
-  mayOpen: boolean;
-}
-
-function EntryTable({ entries, ...props }: EntryTableProps): VNode {
-  const numeric = [shared.credits(), shared.balanceLabel()];
-  return (
-    <Table
-      label={pages.creditHistory()}
-      class="entries"
-      columns={[shared.date(), shared.description(), t.type(), ...numeric]}
-      numeric={numeric}
-      rows={entries.map((entry) => [
-        <Time at={entry.created_at} />,
-        describeEntry(entry, props),
-        ENTRY_TYPES[entry.entry_type](),
-        formatChange(entry.amount),
-        formatNumber(entry.balance_after),
-      ])}
-    />
   );
 }
