@@ -42,6 +42,18 @@ export function parsePage(ctx: Context, parameter = 'page'): number {
   return parseListQuery({ page: ctx.query[parameter] }).page;
 }
 
+/**
+ * Parses the cursor of a list whose pages have no numbers.
+ * @returns undefined for the first page.
+ * @throws ServiceError validation_error
+ */
+export function parseCursor(ctx: Context): number | undefined {
+  const { before } = ctx.query;
+  if (before === undefined) return undefined;
+  if (typeof before === 'string' && /^[1-9]\d{0,14}$/.test(before)) return Number(before);
+  throw new ServiceError('validation_error', 'before must be the cursor of a page. Open the list again.');
+}
+
 const instantParameter = (description: string) =>
   Type.Optional(
     Type.String({

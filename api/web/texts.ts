@@ -215,6 +215,7 @@ export const t = defineTexts({
     'zh-CN': '创建时间 (UTC)',
   },
   testTag: { en: 'Test', de: 'Test', fr: 'Test', es: 'Prueba', ja: 'テスト', 'zh-CN': '测试' },
+  newest: { en: 'Newest', de: 'Neueste', fr: 'Les plus récents', es: 'Los más recientes', ja: '最新', 'zh-CN': '最新' },
   noMatches: {
     en: 'Nothing matches these filters.',
     de: 'Nichts entspricht diesen Filtern.',

@@ -13,6 +13,32 @@ interface PageLinksProps {
   parameter?: string;
 }
 
+interface CursorLinksProps extends Pick<PageLinksProps, 'path' | 'query'> {
+  /** Cursor of the page that is shown; undefined for the first one. */
+  before: number | undefined;
+  /** Cursor of the page after it, if there is one. */
+  next: number | null;
+}
+
+/** Links between the pages of a list that is continued from a cursor. */
+export function CursorLinks({ path, query = '', before, next }: CursorLinksProps): VNode | null {
+  if (before === undefined && next === null) return null;
+  return (
+    <nav class="pages" aria-label={t.pages()}>
+      {before === undefined ? null : (
+        <a class="button slight" href={query === '' ? path : `${path}?${query}`}>
+          {t.newest()}
+        </a>
+      )}
+      {next === null ? null : (
+        <a class="button slight" href={`${path}?${query === '' ? '' : `${query}&`}before=${next}`} rel="next">
+          {t.older()}
+        </a>
+      )}
+    </nav>
+  );
+}
+
 /** Number of pages from which the first, the last and any page can be chosen. */
 const MANY_PAGES = 4;
 

@@ -169,9 +169,9 @@ export interface SecurityEventPage {
 
 /**
  * Lists the security events of an account, newest first. Pages are found by a cursor, so that no rows are counted.
- * @param before cursor of the page; null for the first.
+ * @param before cursor of the page; undefined for the first.
  */
-export async function listSecurityEvents(accountId: number, before: number | null): Promise<SecurityEventPage> {
+export async function listSecurityEvents(accountId: number, before: number | undefined): Promise<SecurityEventPage> {
   const rows = (await SecurityEvent.query()
     .joinRaw(
       `LEFT JOIN members m ON m.account_id = security_events.account_id AND m.number = security_events.member_number
@@ -179,7 +179,7 @@ export async function listSecurityEvents(accountId: number, before: number | nul
     )
     .select('security_events.*', 'p.email AS member_email')
     .where('security_events.account_id', accountId)
-    .modify((older) => void (before !== null && older.where('security_events.id', '<', before)))
+    .modify((older) => void (before !== undefined && older.where('security_events.id', '<', before)))
     .orderBy('security_events.id', 'desc')
     .limit(PAGE_SIZE + 1)) as ListedSecurityEvent[];
   const items = rows.slice(0, PAGE_SIZE);

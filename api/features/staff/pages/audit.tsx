@@ -3,8 +3,11 @@ import { pickSingleAccount, searchAccounts } from '../../../../shared/domain/sta
 import { listAuditEntries } from '../../../../shared/domain/audit/auditLog.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
+import { buildFilterQuery, parseCursor } from '../../../pipeline/lists.ts';
+import { dropEmptyFields } from '../../../pipeline/requestParameters.ts';
 import { sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { TextField } from '../../../web/components/fields.tsx';
+import { CursorLinks } from '../../../web/components/pageLinks.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { AuditTable } from './auditTable.tsx';
 
@@ -27,20 +30,16 @@ const withAuditErrors = showErrorsOn((ctx, { problem }, status) =>
 export const showAuditLog = withAuditErrors(async (ctx: Context) => {
   const filters = readFilters(ctx);
   const [accountId, actorId] = await Promise.all([findAccountId(filters.account), findAccountId(filters.actor)]);
-  const { items, next } = await listAuditEntries({ accountId, actorId, before: parseCursor(ctx) });
+  const before = parseCursor(ctx);
+  const query = buildFilterQuery(dropEmptyFields({ ...filters }), ['account', 'actor']);
+  const { items, next } = await listAuditEntries({ accountId, actorId, before });
   const children = (
     <>
       <FilterForm {...filters} />
       <section class="card" aria-label="Entries">
         <AuditTable items={items} />
       </section>
-      {next === null ? null : (
-        <nav class="pages" aria-label="Pages">
-          <a class="button slight" href={`${AUDIT_PATH}?${buildQuery(filters, next)}`} rel="next">
-            Older
-          </a>
-        </nav>
-      )}
+      <CursorLinks path={AUDIT_PATH} query={query} before={before} next={next} />
     </>
   );
   await sendStaffConsolePage(ctx, { current: AUDIT_PATH, heading: 'Audit log', children });
@@ -75,19 +74,4 @@ async function findAccountId(query: string): Promise<number | undefined> {
   const exact = owned ?? (found.length === 1 ? found[0] : undefined);
   if (exact !== undefined) return exact.id;
   throw new ServiceError('not_found', `No single account matches ${query.slice(0, 200)}. Enter its whole address.`);
-}
-
-/** @throws ServiceError validation_error */
-function parseCursor(ctx: Context): number | undefined {
-  const { before } = ctx.query;
-  if (before === undefined) return undefined;
-  if (typeof before === 'string' && /^\d{1,15}$/.test(before)) return Number(before);
-  throw new ServiceError('validation_error', 'before must be the number of an entry.');
-}
-
-function buildQuery({ account, actor }: Filters, before: number): string {
-  const query = new URLSearchParams({ before: String(before) });
-  if (account !== '') query.set('account', account);
-  if (actor !== '') query.set('actor', actor);
-  return query.toString();
 }

@@ -39,7 +39,6 @@ export const t = defineTexts({
     ja: 'イベントはありません。',
     'zh-CN': '没有事件。',
   },
-  newest: { en: 'Newest', de: 'Neueste', fr: 'Les plus récents', es: 'Los más recientes', ja: '最新', 'zh-CN': '最新' },
 });
 
 /** Sentences about events, without a period. */

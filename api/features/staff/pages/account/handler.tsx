@@ -3,12 +3,11 @@ import { findAccountForStaff, readAccountOverview } from '../../../../../shared/
 import { listAuditEntries } from '../../../../../shared/domain/audit/auditLog.ts';
 import { listGenerationsForStaff } from '../../../../../shared/domain/staff/generations.ts';
 import { listLedgerEntries } from '../../../../../shared/domain/credits/ledger.ts';
-import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import type { Context } from '../../../../context.ts';
-import { parsePage } from '../../../../pipeline/lists.ts';
+import { parseCursor, parsePage } from '../../../../pipeline/lists.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { mayUse, type Outcomes, sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
-import { PageLinks } from '../../../../web/components/pageLinks.tsx';
+import { CursorLinks, PageLinks } from '../../../../web/components/pageLinks.tsx';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { ApprovalTable } from '../approvalTable.tsx';
 import { AuditTable } from '../auditTable.tsx';
@@ -143,7 +142,8 @@ export async function showAccountLedger(ctx: Context): Promise<void> {
 /** Shows one page of the generations of an account, without prompts and outputs. */
 export async function showAccountGenerations(ctx: Context): Promise<void> {
   const account = await findAccountForStaff(parseUuidParam(ctx));
-  const { items, next } = await listGenerationsForStaff(account.id, parseBefore(ctx));
+  const before = parseCursor(ctx);
+  const { items, next } = await listGenerationsForStaff(account.id, before);
   const path = getAccountPath(account);
   const children = (
     <>
@@ -153,22 +153,8 @@ export async function showAccountGenerations(ctx: Context): Promise<void> {
       <section class="card" aria-label="Generations">
         <GenerationTable generations={items} />
       </section>
-      {next === null ? null : (
-        <nav class="pages" aria-label="Pages">
-          <a class="button slight" href={`${path}generations/?before=${next}`} rel="next">
-            Older
-          </a>
-        </nav>
-      )}
+      <CursorLinks path={`${path}generations/`} before={before} next={next} />
     </>
   );
   await sendStaffConsolePage(ctx, { current: ACCOUNTS_PATH, heading: `Generations of ${account.email}`, children });
-}
-
-/** @throws ServiceError validation_error */
-function parseBefore(ctx: Context): number | undefined {
-  const { before } = ctx.query;
-  if (before === undefined) return undefined;
-  if (typeof before === 'string' && /^\d{1,15}$/.test(before)) return Number(before);
-  throw new ServiceError('validation_error', 'before must be the number of a generation.');
 }
