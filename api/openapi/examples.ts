@@ -15,9 +15,3 @@ export function getExampleCharge() {
   const granted = Math.max(1_100, credits);
   return { model, credits, granted, balance: granted - credits };
 }
-
-/** Builds a list response with one item. */
-export function examplePage(item: unknown): unknown {
-  const pagination = { next: null, previous: null, current_page: 1, total_pages: 1, total_items: 1 };
-  return { pagination, data: [item] };
-}

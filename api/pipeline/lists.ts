@@ -10,6 +10,7 @@ import { addMilliseconds } from '../../shared/lib/clock.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import type { SuccessResponse } from './endpoint.ts';
 import { dropEmptyFields } from './requestParameters.ts';
 
 export const PaginationResponse = Type.Object({
@@ -124,8 +125,22 @@ export function buildFilterQuery(parameters: Parameters, names: readonly string[
 }
 
 /** Body of a list response. */
-export const pageResponse = <Item extends Type.TSchema>(item: Item) =>
+export const pageSchema = <Item extends Type.TSchema>(item: Item) =>
   Type.Object({ pagination: PaginationResponse, data: Type.Array(item) });
+
+/** Response with one page of a list. */
+export const pageResponse = (
+  item: Type.TSchema,
+  example: unknown,
+  description = 'One page of the list.',
+): SuccessResponse => ({
+  description,
+  schema: pageSchema(item),
+  example: {
+    pagination: { next: null, previous: null, current_page: 1, total_pages: 1, total_items: 1 },
+    data: [example],
+  },
+});
 
 /** Builds a list response. `path` is the path of the list and `query` its filters, for `next` and `previous`. */
 export function presentPage<Item>(

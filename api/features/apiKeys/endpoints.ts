@@ -10,7 +10,7 @@ import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.t
 import { ApiKeyResponse, presentApiKey } from '../../../shared/presenters/apiKey.ts';
 import { ACTIVE_API_KEYS_MAX } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
@@ -94,11 +94,7 @@ export const API_KEYS: Feature = {
       summary: 'List API keys, newest first',
       description: 'Includes revoked keys. The secret is never returned.',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(ApiKeyResponse),
-        example: examplePage(EXAMPLE_KEY),
-      },
+      response: pageResponse(ApiKeyResponse, EXAMPLE_KEY),
       run: async ({ accountId, query }) => {
         const page = await listApiKeys(accountId, query.page);
         const limits = await listKeyLimits(page.items);

@@ -10,7 +10,7 @@ import { listInvoices } from '../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getExamplePlan, getOfferedPlans } from '../../../shared/lib/catalog/catalog.ts';
 import { getBillingStatusResponse, presentBillingStatus } from '../../../shared/presenters/billingStatus.ts';
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleAccountPlan } from '../../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, getExampleAccountPlan } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
@@ -139,28 +139,24 @@ export const BILLING: Feature = {
       description:
         'Invoices of the subscription and of top-ups. The list is read from the database, so that it works while the payment processor is unavailable. The number and the addresses of a top-up follow some seconds after its payment.',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(InvoiceResponse),
-        example: examplePage({
-          uuid: EXAMPLE_UUID,
-          invoice_id: 'in_123',
-          number: 'A1B2C3D4-0001',
-          kind: 'topup',
-          description: 'Top-up: 1896 credits',
-          status: 'paid',
-          currency: 'usd',
-          total_cents: 5_950,
-          tax_cents: 950,
-          discount_cents: 0,
-          net_cents: 5_000,
-          refunded_cents: 0,
-          created_at: EXAMPLE_TIMESTAMP,
-          paid_at: EXAMPLE_TIMESTAMP,
-          hosted_invoice_url: 'https://invoice.example.org/i/123',
-          pdf_url: 'https://invoice.example.org/i/123/pdf',
-        }),
-      },
+      response: pageResponse(InvoiceResponse, {
+        uuid: EXAMPLE_UUID,
+        invoice_id: 'in_123',
+        number: 'A1B2C3D4-0001',
+        kind: 'topup',
+        description: 'Top-up: 1896 credits',
+        status: 'paid',
+        currency: 'usd',
+        total_cents: 5_950,
+        tax_cents: 950,
+        discount_cents: 0,
+        net_cents: 5_000,
+        refunded_cents: 0,
+        created_at: EXAMPLE_TIMESTAMP,
+        paid_at: EXAMPLE_TIMESTAMP,
+        hosted_invoice_url: 'https://invoice.example.org/i/123',
+        pdf_url: 'https://invoice.example.org/i/123/pdf',
+      }),
       run: async ({ accountId, query }) =>
         presentPage(await listInvoices(accountId, query.page), '/api/billing/invoices/', presentInvoice),
     }),

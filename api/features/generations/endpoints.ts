@@ -10,7 +10,6 @@ import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse, presentGeneration } from '../../../shared/presenters/generation.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { receiveUpstreamCallback } from './upstreamCallback.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
@@ -114,11 +113,7 @@ export const GENERATIONS: Feature = {
       summary: 'List generations, newest first',
       description: FILTERED_LIST_NOTE,
       query: getGenerationQuery,
-      response: () => ({
-        description: 'One page of the list.',
-        schema: pageResponse(getGenerationResponse()),
-        example: examplePage(buildExampleGenerations().succeeded),
-      }),
+      response: () => pageResponse(getGenerationResponse(), buildExampleGenerations().succeeded),
       run: async ({ ctx, accountId, query }) => {
         await loadReleasedModels();
         const page = await listGenerations(accountId, query.page, toGenerationFilter(query, ctx.query));

@@ -11,7 +11,7 @@ import { INSTANT_FORM, parseInstant } from '../../../shared/lib/instant.ts';
 import { NO_OTHER_FIELDS, presentAs, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireActor } from '../../context.ts';
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
@@ -144,11 +144,7 @@ export const GIFT_CODES: Feature = {
       policy: { permission: 'adjustCredits' },
       summary: 'List gift codes, newest first',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(GiftCodeResponse),
-        example: examplePage(EXAMPLE_GIFT_CODE),
-      },
+      response: pageResponse(GiftCodeResponse, EXAMPLE_GIFT_CODE),
       run: async ({ query }) => presentPage(await listGiftCodes(query.page), '/api/admin/gift-codes/', presentGiftCode),
     }),
     defineEndpoint({

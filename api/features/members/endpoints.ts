@@ -18,7 +18,7 @@ import {
 import { listJoinedAccounts, switchAccount } from '../../../shared/domain/members/switchAccount.ts';
 import { listMemberLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import type { Context } from '../../context.ts';
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
@@ -84,11 +84,7 @@ export const MEMBERS: Feature = {
       description:
         'Includes those who left or were removed, with the keys and applications that they made and that stay.',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(MemberResponse),
-        example: examplePage(EXAMPLE_MEMBER),
-      },
+      response: pageResponse(MemberResponse, EXAMPLE_MEMBER),
       run: async ({ accountId, query }) => {
         const [page, limits] = await Promise.all([listMembers(accountId, query.page), listMemberLimits(accountId)]);
         return presentPage(page, '/api/members/', (member) => presentMember(member, limits.get(member.number) ?? null));
@@ -172,11 +168,7 @@ export const MEMBERS: Feature = {
       summary: 'List open invitations, newest first',
       description: 'Those that were not accepted or revoked, also after their expiry.',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(InvitationResponse),
-        example: examplePage(EXAMPLE_INVITATION),
-      },
+      response: pageResponse(InvitationResponse, EXAMPLE_INVITATION),
       run: async ({ accountId, query }) =>
         presentPage(await listInvitations(accountId, query.page), '/api/invitations/', presentInvitation),
     }),

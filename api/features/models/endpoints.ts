@@ -1,7 +1,6 @@
 import { getModelsWithStatus, type ModelWithStatus } from '../../../shared/domain/generations/execution/modelHealth.ts';
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { paginate } from '../../../shared/lib/pagination.ts';
-import { examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
@@ -20,11 +19,12 @@ export const MODELS: Feature = {
       policy: { credential: 'anyone', rateLimit: 'public' },
       summary: 'List models',
       query: ListQuery,
-      response: () => ({
-        description: 'The models with their accepted values.',
-        schema: pageResponse(getModelResponse()),
-        example: examplePage(presentModel({ ...getExampleRequest().model, provider: 'fal', status: 'online' })),
-      }),
+      response: () =>
+        pageResponse(
+          getModelResponse(),
+          presentModel({ ...getExampleRequest().model, provider: 'fal', status: 'online' }),
+          'The models with their accepted values.',
+        ),
       run: async ({ query }) =>
         presentPage(paginate(await getModelsWithStatus(), query.page), '/api/models/', presentModel),
     }),

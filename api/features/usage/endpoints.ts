@@ -9,7 +9,7 @@ import { createQueryParser, type Parameters } from '../../../shared/lib/validati
 import { LedgerEntryResponse, presentLedgerEntry } from '../../../shared/presenters/ledgerEntry.ts';
 import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
 import type { Context } from '../../context.ts';
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleCharge } from '../../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, getExampleCharge } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import {
@@ -97,18 +97,14 @@ export const USAGE: Feature = {
       description:
         'All keys of the account, newest first, including revoked ones, with their usage since they were created. The rest of `by_model` in the usage summary was created without a key: by assistants and in a browser session, or before keys were recorded.',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(KeyUsageResponse),
-        example: examplePage({
-          uuid: EXAMPLE_UUID,
-          name: 'render farm',
-          prefix: 'svc_4f8c1d2a',
-          revoked: false,
-          credits: 43,
-          count: 2,
-        }),
-      },
+      response: pageResponse(KeyUsageResponse, {
+        uuid: EXAMPLE_UUID,
+        name: 'render farm',
+        prefix: 'svc_4f8c1d2a',
+        revoked: false,
+        credits: 43,
+        count: 2,
+      }),
       run: async ({ accountId, query }) =>
         presentPage(await listKeyUsage(accountId, query.page), '/api/usage/keys/', presentKeyUsage),
     }),
@@ -120,11 +116,13 @@ export const USAGE: Feature = {
       description:
         'All members of the account, newest first, including removed ones, with the usage of their sessions, API keys and applications since they joined.',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(MemberUsageResponse),
-        example: examplePage({ uuid: EXAMPLE_UUID, email: 'dev@example.org', removed: false, credits: 43, count: 2 }),
-      },
+      response: pageResponse(MemberUsageResponse, {
+        uuid: EXAMPLE_UUID,
+        email: 'dev@example.org',
+        removed: false,
+        credits: 43,
+        count: 2,
+      }),
       run: async ({ accountId, query }) =>
         presentPage(await listMemberUsage(accountId, query.page), '/api/usage/members/', presentMemberUsage),
     }),
@@ -138,9 +136,7 @@ export const USAGE: Feature = {
       response: () => {
         const { balance, credits, model } = getExampleCharge();
         return {
-          description: 'One page of the list.',
-          schema: pageResponse(LedgerEntryResponse),
-          example: examplePage({
+          ...pageResponse(LedgerEntryResponse, {
             uuid: EXAMPLE_UUID,
             entry_type: 'burn',
             amount: -credits,

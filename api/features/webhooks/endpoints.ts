@@ -29,7 +29,6 @@ import { presentWebhookEndpoint, WebhookEndpointResponse } from '../../../shared
 import { WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE } from '../../../shared/spec/events.ts';
 import { FILTERED_ITEMS_MAX, WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/limits.ts';
 import type { KeyMode } from '../../../shared/spec/testMode.ts';
-import { examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { buildFilterQuery, ListQuery, PageParameter, pageResponse, presentPage } from '../../pipeline/lists.ts';
@@ -139,11 +138,7 @@ export const WEBHOOKS: Feature = {
       policy: { needs: 'manageWebhooks', access: 'account' },
       summary: 'List webhook endpoints, newest first',
       query: ListQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(WebhookEndpointResponse),
-        example: examplePage(EXAMPLE_ENDPOINT),
-      },
+      response: pageResponse(WebhookEndpointResponse, EXAMPLE_ENDPOINT),
       run: async ({ accountId, query }) =>
         presentPage(await listEndpoints(accountId, query.page), '/api/webhooks/', presentWebhookEndpoint),
     }),
@@ -242,11 +237,7 @@ export const WEBHOOKS: Feature = {
       summary: 'List deliveries, newest first',
       description: `Deliveries are kept for 30 days. At most ${FILTERED_ITEMS_MAX} are counted and shown: a \`total_items\` of ${FILTERED_ITEMS_MAX + 1} means that there are more, and a page after those is a 400. Takes also the \`uuid\` of \`GET /api/webhooks/default/secret/\`.`,
       query: DeliveriesQuery,
-      response: {
-        description: 'One page of the list.',
-        schema: pageResponse(DeliveryResponse),
-        example: examplePage(EXAMPLE_DELIVERY),
-      },
+      response: pageResponse(DeliveryResponse, EXAMPLE_DELIVERY),
       run: async ({ ctx, accountId, uuid, query: { page, status, type } }) => {
         const deliveries = await listDeliveries(accountId, uuid, page, { status, type });
         const path = `/api/webhooks/${uuid}/deliveries/`;

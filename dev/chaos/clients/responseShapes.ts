@@ -17,7 +17,7 @@ import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { EndedAccessResponse, MemberResponse, SentInvitationResponse } from '../../../api/features/members/schemas.ts';
 import { getModelResponse } from '../../../api/features/models/schemas.ts';
-import { pageResponse } from '../../../api/pipeline/lists.ts';
+import { pageSchema } from '../../../api/pipeline/lists.ts';
 import { getUserResponse } from '../../../api/features/signIn/schemas.ts';
 import { CreatedUploadResponse } from '../../../api/features/uploads/schemas.ts';
 import { getUsageResponse } from '../../../api/features/usage/schemas.ts';
@@ -36,7 +36,7 @@ const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 export const RESPONSE_SHAPES = {
   affiliateStatus: compile(AffiliateStatusResponse),
   apiKey: compile(ApiKeyResponse),
-  apiKeys: compile(pageResponse(ApiKeyResponse)),
+  apiKeys: compile(pageSchema(ApiKeyResponse)),
   billingStatus: compile(getBillingStatusResponse()),
   checkout: compile(CheckoutResponse),
   createdWebhook: compile(WebhookEndpointWithSecretResponse),
@@ -47,12 +47,12 @@ export const RESPONSE_SHAPES = {
   endedAccess: compile(EndedAccessResponse),
   enroll: compile(EnrollResponse),
   generation: compile(getGenerationResponse()),
-  generations: compile(pageResponse(getGenerationResponse())),
+  generations: compile(pageSchema(getGenerationResponse())),
   library: compile(buildLibraryOutput()),
-  ledger: compile(pageResponse(LedgerEntryResponse)),
+  ledger: compile(pageSchema(LedgerEntryResponse)),
   member: compile(MemberResponse),
-  members: compile(pageResponse(MemberResponse)),
-  models: compile(pageResponse(getModelResponse())),
+  members: compile(pageSchema(MemberResponse)),
+  models: compile(pageSchema(getModelResponse())),
   onboardingLink: compile(OnboardingLinkResponse),
   portal: compile(PortalResponse),
   redeemedGiftCode: compile(RedeemedGiftCodeResponse),
@@ -63,7 +63,7 @@ export const RESPONSE_SHAPES = {
   usageByTool: compile(buildUsageOutput()),
   user: compile(getUserResponse()),
   webhook: compile(WebhookEndpointResponse),
-  webhookDeliveries: compile(pageResponse(DeliveryResponse)),
+  webhookDeliveries: compile(pageSchema(DeliveryResponse)),
   webhookDelivery: compile(DeliveryResponse),
   webhookSecret: compile(DefaultSecretResponse),
 } as const;
