@@ -72,10 +72,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
         </Section>
       )}
       <KeysSection keys={keys} limits={limits} />
-      <CreateSection
-        account={account}
-        values={entered ?? keyForm.write({ name: draft.name })}
-      />
+      <CreateSection account={account} values={entered ?? keyForm.write({ name: draft.name })} />
     </>
   );
   // The notice above says it.
@@ -162,7 +159,7 @@ function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitSt
     <p class="small">
       {describeKeyOptions(apiKey, limit)}{' '}
       <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={t.editKey({ name: apiKey.name })}>
-        {t.edit()}
+        {shared.edit()}
       </a>
     </p>
   );
