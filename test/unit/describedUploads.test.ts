@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { KindProtocol, Protocol } from '../../shared/gateways/upstreams/described/protocol.ts';
+import { setClock, systemClock } from '../../shared/lib/clock.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import {
   type AdapterFactory,
@@ -82,6 +83,28 @@ describe('a described upstream to which images are uploaded before the submit', 
     expect(JSON.parse(String(server.requests[1]?.bytes))).to.deep.equal({
       content: Buffer.from('content of a').toString('base64'),
     });
+  });
+
+  it('submits with the time that is left after the uploads', async () => {
+    server.on('POST /files/large', { status: 201, body: { name: 'a', folder: 'f' } });
+    const protocol = {
+      image: {
+        submit: { path: '/jobs', id: '/id', images: '{name}', uploads: FORM, body: { seconds: '$seconds_left' } },
+        poll: { path: '/jobs/{id}', state: '/s', states: { a: 'succeeded' }, output: { at: ['/o'] } },
+      },
+    } satisfies Partial<Protocol>;
+    const request = submission('a');
+    const uploaded = buildInputImage('a');
+    const read = async () => {
+      setClock({ now: () => new Date(request.deadlineAt.getTime() - 120_000) });
+      return uploaded.read();
+    };
+    try {
+      await upstream(FORM, '', protocol).submit({ ...request, images: [{ ...uploaded, read }] });
+    } finally {
+      setClock(systemClock);
+    }
+    expect(server.lastJson).to.include({ seconds: 120 });
   });
 
   it('sends only the submit without images', async () => {

@@ -69,17 +69,20 @@ export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): U
 
   async function submit(request: SubmitRequest): Promise<SubmitResult> {
     const { images = [], callbackUrl, deadlineAt, generationId } = request;
-    const variables = {
+    const buildVariables = () => ({
       ...model,
       generation_id: generationId,
       seconds_left: Math.max(1, Math.ceil((deadlineAt.getTime() - now().getTime()) / 1_000)),
       with_images: images.length > 0,
       callback_url: callbackUrl ?? null,
       callback_secret: callbackUrl === undefined ? null : getCallbackSecret(upstream),
-    };
+    });
     const { uploads: steps } = submission;
-    const uploads = steps === undefined ? undefined : { steps, client, variables, toError: toUploadError };
+    const uploads =
+      steps === undefined ? undefined : { steps, client, variables: buildVariables(), toError: toUploadError };
     const { input, inlineImages } = await replaceImages(request.input, images, submission.images, uploads);
+    // Reading and sending the images takes a part of the time that is left.
+    const variables = buildVariables();
     const fields = fillTemplate(submission.body ?? {}, variables) as Record<string, unknown>;
     const body = { ...fields, ...(submission.input === undefined ? input : { [submission.input]: input }) };
     const content = submission.as === 'form' ? toForm(body, submission.images === 'file' ? images : []) : body;
