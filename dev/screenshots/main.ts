@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type APIRequestContext, type Browser, type BrowserContext, chromium } from 'playwright-core';
+import { REPORTS } from '../../shared/domain/reports/index.ts';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { findLocalService } from '../../shared/lib/localService.ts';
 import { ROOT } from '../local/environment/build.ts';
@@ -73,7 +74,6 @@ const NAMES = [
   'delete',
 ];
 const ACCOUNT_PATHS = ['/account/', ...NAMES.map((name) => `/account/${name}/`)];
-const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
 const STAFF_PATHS = [
   '/admin/',
   '/admin/incident/',
@@ -84,7 +84,7 @@ const STAFF_PATHS = [
   '/admin/accounts/?q=grace@example.com',
   '/admin/audit/',
   '/admin/reports/',
-  ...REPORTS.map((name) => `/admin/reports/${name}/`),
+  ...REPORTS.map(({ slug }) => `/admin/reports/${slug}/`),
   '/admin/design/',
 ];
 const VISITOR_PATHS = [

@@ -84,7 +84,9 @@ describe('pages with webhook deliveries', () => {
         expect(countRows(await pages.show(visitor, `${path}?${filter}&page=2`))).to.equal(10);
       }
       expect(countRows(await pages.show(visitor, `${path}?type=webhook.test`))).to.equal(1);
-      expect(await pages.show(visitor, `${path}?type=webhook.test&status=failed`)).to.include('No deliveries match');
+      expect(await pages.show(visitor, `${path}?type=webhook.test&status=failed`)).to.include(
+        'Nothing matches these filters.',
+      );
       expect(await pages.show(visitor, `${path}?status=&type=`)).to.include('Page 1 of 2');
       for (const query of ['status=lost', 'type=lost', 'page=0', 'page=two']) {
         const { status, text } = await visitor.request(pages.at(`${path}?${query}`));

@@ -139,7 +139,9 @@ describe('webhook pages', () => {
       const { customer, visitor, path } = await pages.addEndpoint();
       const delivery = await pages.sendTest(visitor, path);
       const disabled = await pages.send(visitor, path, { action: 'disable' });
-      expect(getTitle(await pages.show(visitor, disabled.headers.get('location') ?? ''))).to.equal('The endpoint is disabled');
+      expect(getTitle(await pages.show(visitor, disabled.headers.get('location') ?? ''))).to.equal(
+        'The endpoint is disabled',
+      );
       expect((await listEndpoints(customer))[0]).to.include({ enabled: false, disabled_reason: 'owner' });
       const text = await pages.show(visitor, path);
       expect(text).to.include('>Enable</button>').and.to.not.include('Send test event');
@@ -185,7 +187,9 @@ describe('webhook pages', () => {
       expect(await pages.show(visitor, `${path}delete/`)).to.include('Delete the endpoint “hooks.example.com”?');
       const { headers } = await pages.send(visitor, `${path}delete/`);
       expect(headers.get('location')).to.equal(`${WEBHOOKS_PAGE}?done=deleted`);
-      expect(getTitle(await pages.show(visitor, `${WEBHOOKS_PAGE}?done=deleted`))).to.equal('The endpoint and its deliveries are deleted');
+      expect(getTitle(await pages.show(visitor, `${WEBHOOKS_PAGE}?done=deleted`))).to.equal(
+        'The endpoint and its deliveries are deleted',
+      );
       expect(await listEndpoints(customer)).to.have.length(0);
       const gone = await visitor.request(pages.at(path));
       expect([gone.status, getTitle(gone.text)]).to.deep.equal([404, 'Error: Webhooks']);

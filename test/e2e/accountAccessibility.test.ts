@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
+import { REPORTS } from '../../shared/domain/reports/index.ts';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
@@ -18,7 +19,6 @@ const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'webhoo
 const FURTHER_PAGES = ['applications/', 'affiliate/', 'settings/', 'security/', 'export/', 'delete/'];
 const ACCOUNT_PATHS = [...PAGES, ...FURTHER_PAGES].map((name) => `/account/${name}`);
 
-const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
 const ACTIONS = ['adjust', 'suspend', 'reinstate', 'sign-out', 'revoke-access'];
 
 /** A visitor, a page, and what must be done on it before it is checked. */
@@ -196,7 +196,7 @@ describe('the accessibility of pages', () => {
       generation,
       `${generation}refund/`,
       '/admin/reports/',
-      ...REPORTS.map((name) => `/admin/reports/${name}/`),
+      ...REPORTS.map(({ slug }) => `/admin/reports/${slug}/`),
       '/admin/reports/margin/?from=tomorrow',
     ];
   }

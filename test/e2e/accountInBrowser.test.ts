@@ -235,7 +235,11 @@ describe('account pages, in a real browser', () => {
         await pressEnterOn(page, page.getByRole('link', { name: 'Disconnect Desk assistant' }));
         await page.getByRole('heading', { name: 'Disconnect Desk assistant?' }).waitFor();
         await pressEnterOn(page, button(page, 'Disconnect'));
-        await expectOutcome(page, '/account/applications/?done=disconnected', 'The application is disconnected and no longer has access');
+        await expectOutcome(
+          page,
+          '/account/applications/?done=disconnected',
+          'The application is disconnected and no longer has access',
+        );
 
         await visit(page, '/account/affiliate/');
         await pressEnterOn(page, button(page, 'Become an affiliate'));

@@ -19,7 +19,12 @@ export const MODELS: Feature = {
       policy: { credential: 'anyone', rateLimit: 'public' },
       summary: 'List models',
       query: ListQuery,
-      response: () => pageResponse(getModelResponse(), presentModel({ ...getExampleRequest().model, provider: 'fal', status: 'online' }), 'The models with their accepted values.'),
+      response: () =>
+        pageResponse(
+          getModelResponse(),
+          presentModel({ ...getExampleRequest().model, provider: 'fal', status: 'online' }),
+          'The models with their accepted values.',
+        ),
       run: async ({ query }) =>
         presentPage(paginate(await getModelsWithStatus(), query.page), '/api/models/', presentModel),
     }),

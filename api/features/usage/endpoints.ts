@@ -98,13 +98,13 @@ export const USAGE: Feature = {
         'All keys of the account, newest first, including revoked ones, with their usage since they were created. The rest of `by_model` in the usage summary was created without a key: by assistants and in a browser session, or before keys were recorded.',
       query: ListQuery,
       response: pageResponse(KeyUsageResponse, {
-          uuid: EXAMPLE_UUID,
-          name: 'render farm',
-          prefix: 'svc_4f8c1d2a',
-          revoked: false,
-          credits: 43,
-          count: 2,
-        }),
+        uuid: EXAMPLE_UUID,
+        name: 'render farm',
+        prefix: 'svc_4f8c1d2a',
+        revoked: false,
+        credits: 43,
+        count: 2,
+      }),
       run: async ({ accountId, query }) =>
         presentPage(await listKeyUsage(accountId, query.page), '/api/usage/keys/', presentKeyUsage),
     }),
@@ -116,7 +116,13 @@ export const USAGE: Feature = {
       description:
         'All members of the account, newest first, including removed ones, with the usage of their sessions, API keys and applications since they joined.',
       query: ListQuery,
-      response: pageResponse(MemberUsageResponse, { uuid: EXAMPLE_UUID, email: 'dev@example.org', removed: false, credits: 43, count: 2 }),
+      response: pageResponse(MemberUsageResponse, {
+        uuid: EXAMPLE_UUID,
+        email: 'dev@example.org',
+        removed: false,
+        credits: 43,
+        count: 2,
+      }),
       run: async ({ accountId, query }) =>
         presentPage(await listMemberUsage(accountId, query.page), '/api/usage/members/', presentMemberUsage),
     }),
@@ -149,4 +155,4 @@ export const USAGE: Feature = {
       },
     }),
   ],
-        };
+};

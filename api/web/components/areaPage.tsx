@@ -156,7 +156,7 @@ function Warning({ kind, text, action }: AreaNotice): VNode {
 
 /** Returns the first sentence of a text in any language, without its full stop. */
 export function getFirstSentence(text: string): string {
-  return text.replace(/(\.\s|\.$|。)[^]*/, '');
+  return text.replace(/(\.\s|\.$|\u3002)[^]*/, '');
 }
 
 /** Finds an outcome by its code, which may be anything if it comes from a URL. */

@@ -12,6 +12,7 @@ import { requireCaller, requirePerson, type Context } from '../../../context.ts'
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { mayDo, type Outcome, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { GenerationTile, toShownGeneration } from '../../generations/pages/generationParts.tsx';
 import { LIBRARY_PATH } from '../../generations/pages/view.tsx';
@@ -55,7 +56,12 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
       ) : null}
       <div class="columns">
         <CreditsSection account={account} billing={billing} usage={usage} mayBuy={mayDo(ctx, 'manageBilling')} />
-        <Section id="days" class="wider" title={t.creditsByDay({ days: USAGE_HISTORY_DAYS })} actions={<a href="/account/usage/">{pages.usage()}</a>}>
+        <Section
+          id="days"
+          class="wider"
+          title={t.creditsByDay({ days: USAGE_HISTORY_DAYS })}
+          actions={<a href="/account/usage/">{pages.usage()}</a>}
+        >
           <UsageChart
             title={usageTexts.creditsByDay()}
             usage={days}

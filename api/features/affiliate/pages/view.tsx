@@ -15,6 +15,7 @@ import { CopyText } from '../../../web/components/copyText.tsx';
 import { Fact } from '../../../web/components/fact.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
+import { Section } from '../../../web/components/section.tsx';
 import { CommissionsSection, PayoutsSection } from './earnings.tsx';
 import { t } from './texts.ts';
 

@@ -72,10 +72,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
         </Section>
       )}
       <KeysSection keys={keys} limits={limits} />
-      <CreateSection
-        account={account}
-        values={entered ?? keyForm.write({ name: draft.name })}
-      />
+      <CreateSection account={account} values={entered ?? keyForm.write({ name: draft.name })} />
     </>
   );
   // The notice above says it.

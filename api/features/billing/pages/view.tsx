@@ -21,6 +21,7 @@ import { describePurchase } from '../../../web/components/describePurchase.ts';
 import { Form } from '../../../web/components/form.tsx';
 import { formatRate, formatUsd } from '../../../web/components/formatAmount.ts';
 import { PlanPrice } from '../../../web/components/planPrice.tsx';
+import { Section } from '../../../web/components/section.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { t as pages } from '../../texts.ts';
 import { AutoTopupSection } from './autoTopup.tsx';

@@ -138,9 +138,7 @@ function GenerationFacts({ generation, createdAt }: { generation: ShownGeneratio
         [t.parameters(), describeParams(generation.params)],
         [shared.credits(), formatNumber(generation.credits_charged)],
         [shared.created(), <Time at={createdAt} />],
-        durationMs === null
-          ? null
-          : [shared.duration(), STATUSES.seconds({ seconds: Math.round(durationMs / 1_000) })],
+        durationMs === null ? null : [shared.duration(), STATUSES.seconds({ seconds: Math.round(durationMs / 1_000) })],
       ]}
     />
   );

@@ -6,7 +6,13 @@ import type { ModelKind } from '../../../../shared/spec/catalog.ts';
 import type { GenerationStatus } from '../../../../shared/spec/states.ts';
 import type { Context } from '../../../context.ts';
 import { mayDo, type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
-import { describeEmptyList, type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../../../web/components/filterForm.tsx';
+import {
+  describeEmptyList,
+  type FilterChoice,
+  FilteredPageLinks,
+  FilterForm,
+  MatchCount,
+} from '../../../web/components/filterForm.tsx';
 import { PageLinks } from '../../../web/components/pageLinks.tsx';
 import { ModeNote, type ShownAccount, TEST_QUERY } from '../../../web/components/testData.tsx';
 import { Time } from '../../../web/components/time.tsx';

@@ -29,13 +29,11 @@ const OUTCOMES = {
 } as const satisfies Outcomes;
 
 /** Shows the prompt and the output of a generation in the response to the form with the reason. */
-export const showGenerationContent = showErrorsOn(renderGeneration)(
-  async (ctx) => {
-    const uuid = parseUuidParam(ctx);
-    const content = await viewGenerationContent(uuid, requireActor(ctx, parseReason(getForm(ctx))));
-    await renderGeneration(ctx, { content });
-  },
-);
+export const showGenerationContent = showErrorsOn(renderGeneration)(async (ctx) => {
+  const uuid = parseUuidParam(ctx);
+  const content = await viewGenerationContent(uuid, requireActor(ctx, parseReason(getForm(ctx))));
+  await renderGeneration(ctx, { content });
+});
 
 /** Redirects to the page of a generation: people reload the response to its form. */
 export function redirectToGeneration(ctx: Context): void {

@@ -1,7 +1,14 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { getModelsWithStatus, type ModelWithStatus } from '../../../../shared/domain/generations/execution/modelHealth.ts';
+import {
+  getModelsWithStatus,
+  type ModelWithStatus,
+} from '../../../../shared/domain/generations/execution/modelHealth.ts';
 import { ALL_TASK_KINDS } from '../../../../shared/domain/privacy/taskKinds.ts';
-import { type DailyMetrics, getStaffMetrics, type StaffMetrics } from '../../../../shared/domain/reports/staffMetrics.ts';
+import {
+  type DailyMetrics,
+  getStaffMetrics,
+  type StaffMetrics,
+} from '../../../../shared/domain/reports/staffMetrics.ts';
 import { listPendingApprovals } from '../../../../shared/domain/staff/approvals.ts';
 import { countTasks, type TaskCount } from '../../../../shared/domain/tasks/listTasks.ts';
 import { getQueueDepths, type QueueDepth } from '../../../../shared/queues/depth.ts';

@@ -11,7 +11,12 @@ import { EMAIL_MAX_CHARACTERS } from '../../../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
 import { consumeOutcome } from '../../../../pipeline/cookies/outcomeCookie.ts';
 import { AccountSwitch, nameCurrentAccount } from '../../../../web/components/accountSwitch.tsx';
-import { getFirstSentence, mayDo, type PageProblem, sendAccountAreaPage } from '../../../../web/components/areaPage.tsx';
+import {
+  getFirstSentence,
+  mayDo,
+  type PageProblem,
+  sendAccountAreaPage,
+} from '../../../../web/components/areaPage.tsx';
 import { Form, Notice } from '../../../../web/components/form.tsx';
 import { formatUsd } from '../../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../../web/components/formatTime.ts';
@@ -42,11 +47,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
         <p>
           <strong>{name}</strong>
         </p>
-        {isRecent ? (
-          <DeletionForm email={summary.email} />
-        ) : (
-          <SignInAgain returnTo={DELETION_PATH} />
-        )}
+        {isRecent ? <DeletionForm email={summary.email} /> : <SignInAgain returnTo={DELETION_PATH} />}
       </Section>
     </>
   );
@@ -155,6 +156,7 @@ async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status:
       </div>
     </>
   );
-  const title = problem === undefined ? (isNew ? getFirstSentence(t.requested()) : heading) : shared.errorTitle({ heading });
+  const title =
+    problem === undefined ? (isNew ? getFirstSentence(t.requested()) : heading) : shared.errorTitle({ heading });
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }

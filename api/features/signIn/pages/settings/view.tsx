@@ -25,11 +25,7 @@ export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, 
   const problem = flash.problem ?? describeLinkProblem(ctx.query['link_problem'], ctx.query['provider']);
   const children = (
     <>
-      <ProfileSection
-        person={person}
-        accountUuid={account.uuid}
-        draft={consumeDraft(ctx, account.uuid)}
-      />
+      <ProfileSection person={person} accountUuid={account.uuid} draft={consumeDraft(ctx, account.uuid)} />
       <SignInMethodsSection identities={identities} />
       <SessionsSection sessions={sessions} />
       {mayDo(ctx, 'manageNotifications') ? <NotificationsSection /> : null}

@@ -66,9 +66,7 @@ export function sendSignInPage(
             </a>
           ))}
         </div>
-        {isDevSignInAllowed(config) ? (
-          <LocalSignInForm returnTo={returnTo} email={email} />
-        ) : null}
+        {isDevSignInAllowed(config) ? <LocalSignInForm returnTo={returnTo} email={email} /> : null}
       </div>
       {isDevSignInAllowed(config) ? <p class="quiet small">{t.development()}</p> : null}
     </>
