@@ -3,13 +3,15 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { formatUsdCents } from './labels.ts';
 import {
   compareRows,
-  type Measure,
+  type ComputedMeasure,
   percent,
   type PeriodRow,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
+  selectPeriod,
   sumBy,
+  measureSum,
 } from './report.ts';
 
 /** Activity of an affiliate in one period. */
@@ -203,13 +205,20 @@ export const affiliateReport: ReportDefinition = {
   build: buildAffiliateTables,
 };
 
-const ACTIVITY_MEASURES: readonly Measure[] = [
-  { key: 'referrals', label: 'Referrals', unit: 'count' },
-  { key: 'clicks', label: 'Clicks', unit: 'count' },
-  { key: 'conversion_percent', label: 'Clicks that led to a sign-up', unit: 'percent' },
-  { key: 'invoices', label: 'Paid invoices', unit: 'count' },
-  { key: 'commission_cents', label: 'Commissions earned', unit: 'cents' },
+const ACTIVITY_MEASURES: readonly ComputedMeasure<ActivityRow>[] = [
+  measureSum('referrals', 'Referrals'),
+  measureSum('clicks', 'Clicks'),
+  {
+    key: 'conversion_percent',
+    label: 'Clicks that led to a sign-up',
+    unit: 'percent',
+    compute: (rows) => percent(sumBy(rows, 'referrals'), sumBy(rows, 'clicks')),
+  },
+  measureSum('invoices', 'Paid invoices'),
+  measureSum('commission_cents', 'Commissions earned', 'cents'),
 ];
+
+const sumCommissions = (rows: readonly ActivityRow[]) => sumBy(rows, 'commission_cents');
 
 async function buildAffiliateTables(range: ReportRange): Promise<ReportTable[]> {
   const { since, previousSince, until } = range;
@@ -223,6 +232,19 @@ async function buildAffiliateTables(range: ReportRange): Promise<ReportTable[]> 
     publicDomains: PUBLIC_MAIL_DOMAINS,
   });
   const listed = findSuspicious(rows).slice(0, LISTED_AFFILIATES);
+  const measures: readonly ComputedMeasure<ActivityRow>[] = [
+    ...ACTIVITY_MEASURES,
+    {
+      key: 'commission_share_percent',
+      label: 'Share of all commissions',
+      unit: 'percent',
+      compute: (own, isCurrent) => percent(sumCommissions(own), sumCommissions(selectPeriod(rows, isCurrent))),
+    },
+  ];
+  const totals: readonly ComputedMeasure<ActivityRow>[] = [
+    { key: 'active', label: 'Active affiliates', unit: 'count', compute: (members) => members.length },
+    ...ACTIVITY_MEASURES,
+  ];
   return [
     {
       key: 'affiliates',
@@ -232,37 +254,32 @@ async function buildAffiliateTables(range: ReportRange): Promise<ReportTable[]> 
         { key: 'affiliate', label: 'Account' },
         { key: 'code', label: 'Code' },
       ],
-      measures: [
-        ...ACTIVITY_MEASURES,
-        { key: 'commission_share_percent', label: 'Share of all commissions', unit: 'percent' },
-      ],
+      measures,
       details: [{ key: 'signals', label: 'Matches' }],
-      rows: listed.map(({ row, signals }) => {
-        const own = rows.filter(({ affiliate_id: id }) => id === row.affiliate_id);
-        return {
-          labels: [row.uuid, row.code],
-          amounts: [...compareRows(own, computeActivity), compareShares(own, rows)],
-          details: [signals.join('; ')],
-        };
-      }),
+      rows: listed.map(({ row, signals }) => ({
+        labels: [row.uuid, row.code],
+        amounts: compareRows(
+          rows.filter(({ affiliate_id: id }) => id === row.affiliate_id),
+          measures,
+        ),
+        details: [signals.join('; ')],
+      })),
     },
     {
       key: 'totals',
       title: 'All affiliates',
       note: 'With and without a match. Active: at least one referral or paid invoice.',
       dimensions: [{ key: 'affiliates', label: 'Affiliates' }],
-      measures: [{ key: 'active', label: 'Active affiliates', unit: 'count' }, ...ACTIVITY_MEASURES],
-      rows: [
-        { labels: ['All'], amounts: compareRows(rows, (members) => [members.length, ...computeActivity(members)]) },
-      ],
+      measures: totals,
+      rows: [{ labels: ['All'], amounts: compareRows(rows, totals) }],
     },
   ];
 }
 
 /** Finds the affiliates that a rule matches in the range, those with the most matches first. */
 function findSuspicious(rows: ActivityRow[]): { row: ActivityRow; signals: string[] }[] {
-  const current = rows.filter(({ is_current: isCurrent }) => isCurrent);
-  const allCents = sumBy(current, (row) => row.commission_cents);
+  const current = selectPeriod(rows, true);
+  const allCents = sumCommissions(current);
   return current
     .map((row) => ({
       row,
@@ -270,29 +287,4 @@ function findSuspicious(rows: ActivityRow[]): { row: ActivityRow; signals: strin
     }))
     .filter(({ signals }) => signals.length > 0)
     .toSorted((a, b) => b.signals.length - a.signals.length || b.row.referrals - a.row.referrals);
-}
-
-function computeActivity(rows: ActivityRow[]): (number | null)[] {
-  const referrals = sumBy(rows, (row) => row.referrals);
-  const clicks = sumBy(rows, (row) => row.clicks);
-  return [
-    referrals,
-    clicks,
-    percent(referrals, clicks),
-    sumBy(rows, (row) => row.invoices),
-    sumBy(rows, (row) => row.commission_cents),
-  ];
-}
-
-/** Compares the share of all commissions in both periods. */
-function compareShares(own: ActivityRow[], all: ActivityRow[]) {
-  const sumCents = (rows: ActivityRow[], isCurrent: boolean) =>
-    sumBy(
-      rows.filter((row) => row.is_current === isCurrent),
-      (row) => row.commission_cents,
-    );
-  return {
-    value: percent(sumCents(own, true), sumCents(all, true)),
-    previous: percent(sumCents(own, false), sumCents(all, false)),
-  };
 }

@@ -1,12 +1,11 @@
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { chooseStep, formatStart, listStarts, writeStart } from './range.ts';
+import { chartCounts, chooseStep, writeStart } from './range.ts';
 import {
   compareRows,
-  type Measure,
+  type ComputedMeasure,
   type PeriodRow,
   percent,
-  type ReportChart,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
@@ -59,45 +58,45 @@ export const churnReport: ReportDefinition = {
   build: buildChurnTables,
 };
 
-const MEASURES: readonly Measure[] = [
-  { key: 'started', label: 'Started', unit: 'count' },
-  { key: 'renewed', label: 'Renewed', unit: 'count' },
-  { key: 'lapsed', label: 'Lapsed', unit: 'count' },
-  { key: 'ended_early', label: 'Ended early', unit: 'count' },
-  { key: 'ended', label: 'Ended', unit: 'count' },
-  { key: 'churn_percent', label: 'Churn', unit: 'percent' },
-  { key: 'active_now', label: 'Active now', unit: 'count', isCompared: false },
-  { key: 'ending_now', label: 'Will not renew', unit: 'count', isCompared: false },
+/** The measure that counts subscriptions with one of the metrics. */
+function measureCount(
+  key: string,
+  label: string,
+  metrics: readonly SubscriptionCount['metric'][],
+): ComputedMeasure<SubscriptionCount> {
+  return { key, label, unit: 'count', compute: (rows) => countMetrics(rows, metrics) };
+}
+
+const MEASURES: readonly ComputedMeasure<SubscriptionCount>[] = [
+  measureCount('started', 'Started', ['started']),
+  measureCount('renewed', 'Renewed', ['renewed']),
+  measureCount('lapsed', 'Lapsed', ['lapsed']),
+  measureCount('ended_early', 'Ended early', ['ended early']),
+  measureCount('ended', 'Ended', ['lapsed', 'ended early']),
+  {
+    key: 'churn_percent',
+    label: 'Churn',
+    unit: 'percent',
+    compute: (rows) => percent(countMetrics(rows, ['lapsed']), countMetrics(rows, ['renewed', 'lapsed'])),
+  },
+  { ...measureCount('active_now', 'Active now', ['active']), isCompared: false },
+  { ...measureCount('ending_now', 'Will not renew', ['ending']), isCompared: false },
 ];
 
 async function buildChurnTables(range: ReportRange): Promise<ReportTable[]> {
   const { since, previousSince, until } = range;
-  const step = chooseStep(range);
-  const counts = await runStatement<SubscriptionCount>(COUNT_SUBSCRIPTIONS, { since, previousSince, until, step });
-  const rows = getCatalog().plans.map(({ slug, name }) => ({
-    labels: [name],
-    amounts: compareRows(
-      counts.filter(({ plan }) => plan === slug),
-      computeChurn,
-    ),
-  }));
-  const starts = listStarts(range, step);
-  const chartPlans = (title: string, metrics: SubscriptionCount['metric'][]): ReportChart => ({
-    title,
-    unit: 'count',
-    labels: starts.map((start) => formatStart(start, step)),
-    series: getCatalog().plans.map(({ slug, name }) => ({
-      name,
-      values: starts.map((start) =>
-        sumBy(
-          counts.filter(
-            (row) => row.is_current && row.plan === slug && row.time === start && metrics.includes(row.metric),
-          ),
-          ({ count }) => count,
-        ),
-      ),
-    })),
-  });
+  const bindings = { since, previousSince, until, step: chooseStep(range) };
+  const counts = await runStatement<SubscriptionCount>(COUNT_SUBSCRIPTIONS, bindings);
+  const { plans } = getCatalog();
+  const chartPlans = (title: string, metrics: readonly SubscriptionCount['metric'][]) =>
+    chartCounts(
+      title,
+      range,
+      plans.map(({ slug, name }) => ({
+        name,
+        rows: counts.filter((row) => row.is_current && row.plan === slug && metrics.includes(row.metric)),
+      })),
+    );
   return [
     {
       key: 'plans',
@@ -106,30 +105,24 @@ async function buildChurnTables(range: ReportRange): Promise<ReportTable[]> {
       dimensions: [{ key: 'plan', label: 'Plan' }],
       measures: MEASURES,
       charts: [
-        chartPlans(`Subscriptions started by ${step}`, ['started']),
-        chartPlans(`Subscriptions ended by ${step}`, ['lapsed', 'ended early']),
+        chartPlans('Subscriptions started', ['started']),
+        chartPlans('Subscriptions ended', ['lapsed', 'ended early']),
       ],
-      rows,
-      total: { labels: ['Total'], amounts: compareRows(counts, computeChurn) },
+      rows: plans.map(({ slug, name }) => ({
+        labels: [name],
+        amounts: compareRows(
+          counts.filter(({ plan }) => plan === slug),
+          MEASURES,
+        ),
+      })),
+      total: { labels: ['Total'], amounts: compareRows(counts, MEASURES) },
     },
   ];
 }
 
-function computeChurn(rows: SubscriptionCount[]): (number | null)[] {
-  const count = (counted: SubscriptionCount['metric']) =>
-    sumBy(
-      rows.filter(({ metric }) => metric === counted),
-      (row) => row.count,
-    );
-  const [renewed, lapsed, endedEarly] = [count('renewed'), count('lapsed'), count('ended early')];
-  return [
-    count('started'),
-    renewed,
-    lapsed,
-    endedEarly,
-    lapsed + endedEarly,
-    percent(lapsed, renewed + lapsed),
-    count('active'),
-    count('ending'),
-  ];
+function countMetrics(rows: readonly SubscriptionCount[], metrics: readonly SubscriptionCount['metric'][]): number {
+  return sumBy(
+    rows.filter(({ metric }) => metrics.includes(metric)),
+    'count',
+  );
 }

@@ -1,19 +1,23 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { describeUpstream, getModelName } from './labels.ts';
 import {
-  type Amount,
-  compareRows,
-  groupRows,
+  buildTable,
   type PeriodRow,
   percent,
   type ReportDefinition,
   type ReportRange,
   type ReportRow,
   type ReportTable,
+  selectPeriod,
   sumBy,
-  totalRow,
+  measureSum,
 } from './report.ts';
-import { readGenerationSums, UPSTREAM_NAME } from './sums.ts';
+import {
+  describeUpstreamAndModel,
+  OUTCOME_MEASURES,
+  readGenerationSums,
+  UPSTREAM_DIMENSIONS,
+  UPSTREAM_NAME,
+} from './sums.ts';
 
 interface FailureSum extends PeriodRow {
   model: string;
@@ -55,95 +59,52 @@ async function buildFailureTables(range: ReportRange): Promise<ReportTable[]> {
     readGenerationSums(range),
     runStatement<FailureSum>(READ_FAILURES, { since, previousSince, until }),
   ]);
-  const [all] = compareRows(sums, (rows) => [sumBy(rows, ({ generations }) => generations)]);
-  // The share needs the number of all generations, which these rows do not have: it is added below.
-  const compute = (rows: FailureSum[]) => [
-    sumBy(rows, (row) => row.failed),
-    null,
-    sumBy(rows, (row) => row.refunded_credits),
-  ];
-  const addShare = (row: ReportRow): ReportRow => {
-    const [failed, , credits] = row.amounts as [Amount, Amount, Amount];
-    const share = {
-      value: percent(failed.value ?? 0, all?.value ?? 0),
-      previous: percent(failed.previous ?? 0, all?.previous ?? 0),
-    };
-    return { ...row, amounts: [failed, share, credits] };
-  };
   const latest = findLatest(failures);
-  const byReason = groupRows(failures, toFailureLabels, compute).map((row) => {
-    const example = latest.get(row.labels.join('\n'));
-    const details = [example?.last_failed_at.toISOString() ?? '', example?.example_uuid ?? ''];
-    return { ...addShare(row), details };
+  const reasons = buildTable({
+    key: 'reasons',
+    title: 'By reason and upstream',
+    note: 'Failures by the message that the customer received.',
+    dimensions: [...UPSTREAM_DIMENSIONS, { key: 'reason', label: 'Reason' }],
+    measures: [
+      measureSum('failed', 'Failed'),
+      {
+        key: 'share_percent',
+        label: 'Share of all generations',
+        unit: 'percent',
+        compute: (rows, isCurrent) =>
+          percent(sumBy(rows, 'failed'), sumBy(selectPeriod(sums, isCurrent), 'generations')),
+      },
+      measureSum('refunded_credits', 'Credits refunded'),
+    ],
+    details: [
+      { key: 'last_failed_at', label: 'Last failure (UTC)' },
+      { key: 'example_generation', label: 'Example', isGeneration: true },
+    ],
+    rows: failures,
+    getLabels: toFailureLabels,
   });
-  return [
-    {
-      key: 'reasons',
-      title: 'By reason and upstream',
-      note: 'Failures by the message that the customer received.',
-      dimensions: [
-        { key: 'upstream', label: 'Upstream' },
-        { key: 'model', label: 'Model' },
-        { key: 'reason', label: 'Reason' },
-      ],
-      measures: [
-        { key: 'failed', label: 'Failed', unit: 'count' },
-        { key: 'share_percent', label: 'Share of all generations', unit: 'percent' },
-        { key: 'refunded_credits', label: 'Credits refunded', unit: 'count' },
-      ],
-      details: [
-        { key: 'last_failed_at', label: 'Last failure (UTC)' },
-        { key: 'example_generation', label: 'Example', isGeneration: true },
-      ],
-      rows: byReason,
-      total: { ...addShare(totalRow(failures, 3, compute)), details: ['', ''] },
-    },
-    {
-      key: 'upstreams',
-      title: 'By upstream',
-      note: 'All generations created in the range. Failure rate: failed divided by all that have succeeded or failed.',
-      dimensions: [
-        { key: 'upstream', label: 'Upstream' },
-        { key: 'model', label: 'Model' },
-      ],
-      measures: [
-        { key: 'generations', label: 'Generations', unit: 'count' },
-        { key: 'failed', label: 'Failed', unit: 'count' },
-        { key: 'failure_rate_percent', label: 'Failure rate', unit: 'percent' },
-        { key: 'canceled', label: 'Canceled', unit: 'count' },
-        { key: 'refunded_credits', label: 'Credits refunded', unit: 'count' },
-      ],
-      rows: groupRows(sums, toUpstreamLabels, computeFailureRates),
-      total: totalRow(sums, 2, computeFailureRates),
-    },
-  ];
+  const upstreams = buildTable({
+    key: 'upstreams',
+    title: 'By upstream',
+    note: 'All generations created in the range. Failure rate: failed divided by all that have succeeded or failed.',
+    dimensions: UPSTREAM_DIMENSIONS,
+    measures: [...OUTCOME_MEASURES, measureSum('refunded_credits', 'Credits refunded')],
+    rows: sums,
+    getLabels: describeUpstreamAndModel,
+  });
+  const addExample = (row: ReportRow): ReportRow => {
+    const example = latest.get(row.labels.join('\n'));
+    return { ...row, details: [example?.last_failed_at.toISOString() ?? '', example?.example_uuid ?? ''] };
+  };
+  return [{ ...reasons, rows: reasons.rows.map(addExample) }, upstreams];
 }
 
-function computeFailureRates(
-  rows: { generations: number; succeeded: number; failed: number; canceled: number; refunded_credits: number }[],
-): (number | null)[] {
-  const failed = sumBy(rows, (row) => row.failed);
-  const ended = failed + sumBy(rows, (row) => row.succeeded);
-  return [
-    sumBy(rows, (row) => row.generations),
-    failed,
-    percent(failed, ended),
-    sumBy(rows, (row) => row.canceled),
-    sumBy(rows, (row) => row.refunded_credits),
-  ];
-}
-
-const toUpstreamLabels = ({ upstream, model }: { upstream: string; model: string }) => [
-  describeUpstream(upstream),
-  getModelName(model),
-];
-
-const toFailureLabels = (row: FailureSum) => [...toUpstreamLabels(row), row.reason];
+const toFailureLabels = (row: FailureSum) => [...describeUpstreamAndModel(row), row.reason];
 
 /** Finds the latest failure of each group in the range. */
 function findLatest(failures: FailureSum[]): Map<string, FailureSum> {
   const latest = new Map<string, FailureSum>();
-  for (const row of failures.filter(({ is_current: isCurrent }) => isCurrent)) {
+  for (const row of selectPeriod(failures, true)) {
     const key = toFailureLabels(row).join('\n');
     if ((latest.get(key)?.last_failed_at ?? new Date(0)) < row.last_failed_at) latest.set(key, row);
   }

@@ -1,14 +1,14 @@
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
 import { getModelName, getPlanName } from './labels.ts';
 import {
-  groupRows,
-  type Measure,
+  buildTable,
+  type ComputedMeasure,
   percent,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
   sumBy,
-  totalRow,
+  measureSum,
 } from './report.ts';
 import { type GenerationSum, readGenerationSums } from './sums.ts';
 
@@ -28,66 +28,51 @@ export const marginReport: ReportDefinition = {
   build: buildMarginTables,
 };
 
-const MEASURES: readonly Measure[] = [
-  { key: 'generations', label: 'Generations', unit: 'count' },
-  { key: 'plan_credits', label: 'Plan credits', unit: 'count' },
-  { key: 'topup_credits', label: 'Top-up credits', unit: 'count' },
-  { key: 'credits', label: 'Credits used', unit: 'count' },
-  { key: 'plan_revenue_cents', label: 'Plan revenue', unit: 'cents' },
-  { key: 'topup_revenue_cents', label: 'Top-up revenue', unit: 'cents' },
-  { key: 'revenue_cents', label: 'Revenue', unit: 'cents' },
-  { key: 'provider_cost_cents', label: 'Provider cost', unit: 'cents' },
-  { key: 'commission_cents', label: 'Commissions', unit: 'cents' },
-  { key: 'margin_cents', label: 'Margin', unit: 'cents' },
-  { key: 'margin_percent', label: 'Margin, share of revenue', unit: 'percent' },
+const sumCredits = (rows: readonly GenerationSum[]) => sumBy(rows, 'plan_credits', 'topup_credits');
+const sumRevenue = (rows: readonly GenerationSum[]) => sumBy(rows, 'plan_revenue_cents', 'topup_revenue_cents');
+const sumMargin = (rows: readonly GenerationSum[]) =>
+  sumRevenue(rows) - sumBy(rows, 'provider_cost_cents', 'commission_cents');
+
+/** Cents are rounded once, at the end, so that rows add up to the total but for a cent each. */
+const MEASURES: readonly ComputedMeasure<GenerationSum>[] = [
+  measureSum('generations', 'Generations'),
+  measureSum('plan_credits', 'Plan credits'),
+  measureSum('topup_credits', 'Top-up credits'),
+  { key: 'credits', label: 'Credits used', unit: 'count', compute: sumCredits },
+  measureSum('plan_revenue_cents', 'Plan revenue', 'cents'),
+  measureSum('topup_revenue_cents', 'Top-up revenue', 'cents'),
+  { key: 'revenue_cents', label: 'Revenue', unit: 'cents', compute: (rows) => Math.round(sumRevenue(rows)) },
+  measureSum('provider_cost_cents', 'Provider cost', 'cents'),
+  measureSum('commission_cents', 'Commissions', 'cents'),
+  { key: 'margin_cents', label: 'Margin', unit: 'cents', compute: (rows) => Math.round(sumMargin(rows)) },
+  {
+    key: 'margin_percent',
+    label: 'Margin, share of revenue',
+    unit: 'percent',
+    compute: (rows) => (sumRevenue(rows) <= 0 ? null : percent(sumMargin(rows), sumRevenue(rows))),
+  },
 ];
 
 async function buildMarginTables(range: ReportRange): Promise<ReportTable[]> {
   const sums = await readGenerationSums(range);
-  const total = totalRow(sums, 1, computeMargin);
   return [
-    {
+    buildTable({
       key: 'models',
       title: 'By model',
       note: 'All plans together.',
       dimensions: [{ key: 'model', label: 'Model' }],
       measures: MEASURES,
-      rows: groupRows(sums, ({ model }) => [getModelName(model)], computeMargin),
-      total,
-    },
-    {
+      rows: sums,
+      getLabels: ({ model }) => [getModelName(model)],
+    }),
+    buildTable({
       key: 'plans',
       title: 'By plan',
       note: 'All models together.',
       dimensions: [{ key: 'plan', label: 'Plan' }],
       measures: MEASURES,
-      rows: groupRows(sums, ({ plan }) => [getPlanName(plan)], computeMargin),
-      total,
-    },
-  ];
-}
-
-/** Cents are rounded once, at the end, so that rows add up to the total but for a cent each. */
-function computeMargin(rows: GenerationSum[]): (number | null)[] {
-  const planCredits = sumBy(rows, (row) => row.plan_credits);
-  const topupCredits = sumBy(rows, (row) => row.topup_credits);
-  const planRevenue = sumBy(rows, (row) => row.plan_revenue_cents);
-  const topupRevenue = sumBy(rows, (row) => row.topup_revenue_cents);
-  const cost = sumBy(rows, (row) => row.provider_cost_cents);
-  const commissions = sumBy(rows, (row) => row.commission_cents);
-  const revenue = planRevenue + topupRevenue;
-  const margin = revenue - cost - commissions;
-  return [
-    sumBy(rows, (row) => row.generations),
-    planCredits,
-    topupCredits,
-    planCredits + topupCredits,
-    Math.round(planRevenue),
-    Math.round(topupRevenue),
-    Math.round(revenue),
-    Math.round(cost),
-    Math.round(commissions),
-    Math.round(margin),
-    revenue <= 0 ? null : percent(margin, revenue),
+      rows: sums,
+      getLabels: ({ plan }) => [getPlanName(plan)],
+    }),
   ];
 }

@@ -2,22 +2,25 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import {
   compareRows,
+  type ComputedMeasure,
   type PeriodRow,
   percent,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
+  selectPeriod,
   sumBy,
+  measureSum,
 } from './report.ts';
 
 interface StepCount extends PeriodRow {
   step: OnboardingStep;
-  count: number;
+  accounts: number;
 }
 
 const COUNT_STEPS = prepared(
   'count_onboarding_steps',
-  `SELECT created_at >= :since AS is_current, onboarding_step AS step, cast(count(*) AS int) AS count
+  `SELECT created_at >= :since AS is_current, onboarding_step AS step, cast(count(*) AS int) AS accounts
      FROM accounts WHERE live_account_id IS NULL AND created_at >= :previousSince AND created_at < :until GROUP BY 1, 2`,
 );
 
@@ -36,34 +39,39 @@ export const onboardingReport: ReportDefinition = {
 };
 
 /** Steps of the funnel: accounts whose onboarding has reached one of the steps. */
-const FUNNEL = [
+const FUNNEL: readonly { label: string; reached: readonly OnboardingStep[] }[] = [
   { label: 'Account created', reached: ONBOARDING_STEPS },
   { label: 'Profile completed', reached: ONBOARDING_STEPS.slice(1) },
   { label: 'Onboarding completed', reached: ONBOARDING_STEPS.slice(2) },
-] as const;
+];
 
 async function buildOnboardingTables({ since, previousSince, until }: ReportRange): Promise<ReportTable[]> {
   const steps = await runStatement<StepCount>(COUNT_STEPS, { since, previousSince, until });
+  const measures: readonly ComputedMeasure<StepCount>[] = [
+    measureSum('accounts', 'Accounts'),
+    {
+      key: 'share_percent',
+      label: 'Share of accounts created',
+      unit: 'percent',
+      compute: (rows, isCurrent) => percent(countAccounts(rows), countAccounts(selectPeriod(steps, isCurrent))),
+    },
+  ];
   return [
     {
       key: 'funnel',
       title: 'Steps reached',
       note: 'Each step includes the accounts that went further.',
       dimensions: [{ key: 'step', label: 'Step' }],
-      measures: [
-        { key: 'accounts', label: 'Accounts', unit: 'count' },
-        { key: 'share_percent', label: 'Share of accounts created', unit: 'percent' },
-      ],
+      measures,
       rows: FUNNEL.map(({ label, reached }) => ({
         labels: [label],
-        amounts: compareRows(steps, (rows) => countReached(rows, reached)),
+        amounts: compareRows(
+          steps.filter(({ step }) => reached.includes(step)),
+          measures,
+        ),
       })),
     },
   ];
 }
 
-function countReached(rows: StepCount[], reached: readonly OnboardingStep[]): (number | null)[] {
-  const count = (counted: StepCount[]) => sumBy(counted, (row) => row.count);
-  const accounts = count(rows.filter(({ step }) => reached.includes(step)));
-  return [accounts, percent(accounts, count(rows))];
-}
+const countAccounts = (rows: readonly StepCount[]) => sumBy(rows, 'accounts');

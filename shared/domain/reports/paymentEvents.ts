@@ -1,14 +1,14 @@
-import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { APPLY_EVENT_KIND } from '../billing/processorTasks.ts';
 import {
-  groupRows,
+  ageSeconds,
+  buildTable,
+  type ComputedMeasure,
   type PeriodRow,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
-  sumBy,
-  totalRow,
+  measureSum,
   uncompared,
 } from './report.ts';
 
@@ -68,25 +68,32 @@ export const paymentEventReport: ReportDefinition = {
   build: buildEventTables,
 };
 
+const MEASURES: readonly ComputedMeasure<EventCount>[] = [
+  { ...measureSum('pending', 'Pending now'), isCompared: false },
+  { key: 'oldest_seconds', label: 'Age of the oldest', unit: 'seconds', isCompared: false, compute: findLargestAge },
+  measureSum('abandoned', 'Abandoned'),
+];
+
+function findLargestAge(rows: readonly EventCount[]): number | null {
+  const ages = rows.flatMap(({ oldest }) => (oldest === null ? [] : [ageSeconds(oldest)]));
+  return ages.length === 0 ? null : Math.max(...ages);
+}
+
 async function buildEventTables({ since, previousSince, until }: ReportRange): Promise<ReportTable[]> {
   const [counts, events] = await Promise.all([
     runStatement<EventCount>(COUNT_EVENTS, { since, previousSince, until }),
     runStatement<ListedEvent>(LIST_EVENTS, { since, until }),
   ]);
   return [
-    {
+    buildTable({
       key: 'types',
       title: 'By type',
       note: 'All events, also those that the lists below leave out.',
       dimensions: [{ key: 'type', label: 'Type' }],
-      measures: [
-        { key: 'pending', label: 'Pending now', unit: 'count', isCompared: false },
-        { key: 'oldest_seconds', label: 'Age of the oldest', unit: 'seconds', isCompared: false },
-        { key: 'abandoned', label: 'Abandoned', unit: 'count' },
-      ],
-      rows: groupRows(counts, ({ type }) => [type], countEvents),
-      total: totalRow(counts, 1, countEvents),
-    },
+      measures: MEASURES,
+      rows: counts,
+      getLabels: ({ type }) => [type],
+    }),
     buildEventTable(
       'pending',
       'Pending events',
@@ -99,15 +106,6 @@ async function buildEventTables({ since, previousSince, until }: ReportRange): P
       `The latest ${LISTED_EVENTS} of the range at most.`,
       events.filter((event) => event.is_abandoned),
     ),
-  ];
-}
-
-function countEvents(rows: EventCount[]): (number | null)[] {
-  const ages = rows.flatMap(({ oldest }) => (oldest === null ? [] : [ageSeconds(oldest)]));
-  return [
-    sumBy(rows, ({ pending }) => pending),
-    ages.length === 0 ? null : Math.max(...ages),
-    sumBy(rows, ({ abandoned }) => abandoned),
   ];
 }
 
@@ -134,8 +132,4 @@ function buildEventTable(key: string, title: string, note: string, events: Liste
       details: [problem ?? 'None yet', receivedAt.toISOString()],
     })),
   };
-}
-
-function ageSeconds(receivedAt: Date): number {
-  return Math.max(0, Math.round((now().getTime() - receivedAt.getTime()) / 1_000));
 }

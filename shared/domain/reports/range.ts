@@ -2,7 +2,7 @@ import { floorToHour, formatUtcDay } from '../../lib/calendar.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import type { ReportDefinition, ReportRange } from './report.ts';
+import { type ReportChart, type ReportDefinition, type ReportRange, sumBy } from './report.ts';
 
 /** Days of a range without parameters: today and those before it, as in the staff metrics. */
 const DEFAULT_DAYS = 30;
@@ -80,8 +80,32 @@ export function formatStart(start: string, step: Step): string {
   return step === 'hour' ? start : start.slice(0, 10);
 }
 
+/** Draws counts of rows by their start, which is that of {@link writeStart}: each series adds up its rows. */
+export function chartCounts(
+  title: string,
+  range: ReportRange,
+  series: readonly { name: string; rows: readonly { time: string | null; count: number }[] }[],
+): ReportChart {
+  const step = chooseStep(range);
+  const starts = listStarts(range, step);
+  return {
+    title: `${title} by ${step}`,
+    unit: 'count',
+    labels: starts.map((start) => formatStart(start, step)),
+    series: series.map(({ name, rows }) => ({
+      name,
+      values: starts.map((start) =>
+        sumBy(
+          rows.filter(({ time }) => time === start),
+          'count',
+        ),
+      ),
+    })),
+  };
+}
+
 /** Lists the starts of all hours, days or weeks of a range that have begun. Weeks begin on Monday, as in Postgres. */
-export function listStarts({ since, until }: ReportRange, step: Step): string[] {
+function listStarts({ since, until }: ReportRange, step: Step): string[] {
   const stepMs = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS }[step];
   const first = step === 'week' ? addMilliseconds(since, -((since.getUTCDay() + 6) % 7) * DAY_MS) : since;
   const starts: string[] = [];

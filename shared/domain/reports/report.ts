@@ -1,3 +1,5 @@
+import { now } from '../../lib/clock.ts';
+
 /** A report as data: the page and the CSV file show the same figures. */
 
 export type Unit = 'count' | 'cents' | 'percent' | 'seconds';
@@ -91,48 +93,67 @@ export interface PeriodRow {
   is_current: boolean;
 }
 
+/** A measure with the rule that computes it from the rows of the range, or of the period before it. */
+export interface ComputedMeasure<Row> extends Measure {
+  compute: (rows: readonly Row[], isCurrent: boolean) => number | null;
+}
+
+/** The measure that adds up a column of the rows. */
+export function measureSum<Key extends string>(
+  key: Key,
+  label: string,
+  unit: Unit = 'count',
+): ComputedMeasure<Record<Key, number>> {
+  return { key, label, unit, compute: (rows) => Math.round(sumBy(rows, key)) };
+}
+
+/** Builds a table that groups rows of a query by their labels, with the row of all together. */
+export function buildTable<Row extends PeriodRow>({
+  rows,
+  getLabels,
+  ...table
+}: Omit<ReportTable, 'measures' | 'rows' | 'total'> & {
+  measures: readonly ComputedMeasure<Row>[];
+  rows: readonly Row[];
+  getLabels: (row: Row) => string[];
+}): ReportTable {
+  const labels = table.dimensions.map((_, index) => (index === 0 ? 'Total' : ''));
+  const total = { labels, amounts: compareRows(rows, table.measures) };
+  return { ...table, rows: groupRows(rows, getLabels, table.measures), total };
+}
+
 /**
- * Groups rows by their labels and computes the measures of each group, for the range and the period before it. Groups
- * with the largest first measure come first.
+ * Groups rows by their labels and computes the measures of each group. Groups with the largest first measure come first.
  */
 export function groupRows<Row extends PeriodRow>(
   rows: readonly Row[],
   getLabels: (row: Row) => string[],
-  compute: (rows: Row[]) => (number | null)[],
+  measures: readonly ComputedMeasure<Row>[],
 ): ReportRow[] {
-  const groups = new Map<string, { labels: string[]; rows: Row[] }>();
+  const groups = new Map<string, { labels: string[]; members: Row[] }>();
   for (const row of rows) {
     const labels = getLabels(row);
     const key = JSON.stringify(labels);
-    const group = groups.get(key) ?? { labels, rows: [] };
-    group.rows.push(row);
+    const group = groups.get(key) ?? { labels, members: [] };
+    group.members.push(row);
     groups.set(key, group);
   }
   return [...groups.values()]
-    .map(({ labels, rows: members }) => ({ labels, amounts: compareRows(members, compute) }))
+    .map(({ labels, members }) => ({ labels, amounts: compareRows(members, measures) }))
     .toSorted((a, b) => rank(b) - rank(a) || a.labels.join().localeCompare(b.labels.join()));
-}
-
-/** Builds the row of all rows together. */
-export function totalRow<Row extends PeriodRow>(
-  rows: readonly Row[],
-  dimensionCount: number,
-  compute: (rows: Row[]) => (number | null)[],
-): ReportRow {
-  const blanks = Array.from({ length: dimensionCount - 1 }, () => '');
-  return { labels: ['Total', ...blanks], amounts: compareRows(rows, compute) };
 }
 
 /** Computes measures for the rows of the range and for those of the period before it. */
 export function compareRows<Row extends PeriodRow>(
   rows: readonly Row[],
-  compute: (rows: Row[]) => (number | null)[],
+  measures: readonly ComputedMeasure<Row>[],
 ): Amount[] {
-  const previous = compute(rows.filter((row) => !row.is_current));
-  return compute(rows.filter((row) => row.is_current)).map((value, index) => ({
-    value,
-    previous: previous[index] ?? null,
-  }));
+  const [current, previous] = [selectPeriod(rows, true), selectPeriod(rows, false)];
+  return measures.map(({ compute }) => ({ value: compute(current, true), previous: compute(previous, false) }));
+}
+
+export function selectPeriod<Row extends PeriodRow>(rows: readonly Row[], isCurrent: boolean): Row[] {
+  return rows.filter((row) => row.is_current === isCurrent);
 }
 
 /** Wraps values that have no previous period. */
@@ -140,13 +161,19 @@ export function uncompared(...values: (number | null)[]): Amount[] {
   return values.map((value) => ({ value, previous: null }));
 }
 
+/** Seconds since a moment. */
+export function ageSeconds(since: Date): number {
+  return Math.max(0, Math.round((now().getTime() - since.getTime()) / 1_000));
+}
+
 /** Returns a share in percent with one decimal; null if there is nothing to share. */
 export function percent(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((1_000 * part) / whole) / 10;
 }
 
-export function sumBy<Row>(rows: readonly Row[], pick: (row: Row) => number): number {
-  return rows.reduce((sum, row) => sum + pick(row), 0);
+/** Adds up columns of rows. */
+export function sumBy<Key extends string>(rows: readonly Record<Key, number>[], ...keys: Key[]): number {
+  return rows.reduce((sum, row) => sum + keys.reduce((part, key) => part + row[key], 0), 0);
 }
 
 function rank({ amounts }: ReportRow): number {

@@ -1,6 +1,7 @@
 import { loadReleasedModels } from '../catalog/knownModels.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import type { PeriodRow, ReportRange } from './report.ts';
+import { describeUpstream, getModelName } from './labels.ts';
+import { type ComputedMeasure, type PeriodRow, percent, type ReportRange, sumBy, measureSum } from './report.ts';
 
 /** Sums that the reports read. Their number depends on the length of the range, not on the traffic or the history. */
 
@@ -27,6 +28,32 @@ export interface GenerationSum extends PeriodRow {
 
 /** Name of an upstream with its model, as in `upstream_health`; empty for generations that were never submitted. */
 export const UPSTREAM_NAME = `CASE WHEN upstream = '' THEN '' ELSE upstream || ':' || upstream_model END`;
+
+export const UPSTREAM_DIMENSIONS = [
+  { key: 'upstream', label: 'Upstream' },
+  { key: 'model', label: 'Model' },
+];
+
+/** Labels of a row in {@link UPSTREAM_DIMENSIONS}. */
+export const describeUpstreamAndModel = ({ upstream, model }: Pick<GenerationSum, 'upstream' | 'model'>): string[] => [
+  describeUpstream(upstream),
+  getModelName(model),
+];
+
+/** The ends of generations. Those that their owners canceled are no failures. */
+export const OUTCOME_MEASURES: readonly ComputedMeasure<
+  Pick<GenerationSum, 'generations' | 'succeeded' | 'failed' | 'canceled'>
+>[] = [
+  measureSum('generations', 'Generations'),
+  measureSum('failed', 'Failed'),
+  {
+    key: 'failure_rate_percent',
+    label: 'Failure rate',
+    unit: 'percent',
+    compute: (rows) => percent(sumBy(rows, 'failed'), sumBy(rows, 'failed', 'succeeded')),
+  },
+  measureSum('canceled', 'Canceled'),
+];
 
 /** Columns of `generation_hours` that are added up: the slices of an hour, and the hours of a range. */
 export const GENERATION_SUMS = [

@@ -1,22 +1,23 @@
-import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { UpstreamHealth } from '../../tables/UpstreamHealth.ts';
 import { describeUpstream, getModelName } from './labels.ts';
-import { chooseStep, formatStart, listStarts, type Step, writeStart } from './range.ts';
+import { chartCounts, chooseStep, formatStart, writeStart } from './range.ts';
 import {
+  ageSeconds,
+  buildTable,
+  type ComputedMeasure,
   groupRows,
-  type Measure,
   type PeriodRow,
-  percent,
   type ReportChart,
   type ReportDefinition,
   type ReportRange,
   type ReportTable,
+  selectPeriod,
   sumBy,
-  totalRow,
+  measureSum,
   uncompared,
 } from './report.ts';
-import { UPSTREAM_NAME } from './sums.ts';
+import { describeUpstreamAndModel, OUTCOME_MEASURES, UPSTREAM_DIMENSIONS, UPSTREAM_NAME } from './sums.ts';
 
 /** Sums of generations and of health checks, in one row type, so that both are grouped together. */
 interface UpstreamSum extends PeriodRow {
@@ -73,22 +74,28 @@ export const upstreamReport: ReportDefinition = {
   build: buildUpstreamTables,
 };
 
-const MEASURES: readonly Measure[] = [
-  { key: 'generations', label: 'Generations', unit: 'count' },
-  { key: 'failed', label: 'Failed', unit: 'count' },
-  { key: 'failure_rate_percent', label: 'Failure rate', unit: 'percent' },
-  { key: 'canceled', label: 'Canceled', unit: 'count' },
-  { key: 'latency_mean_seconds', label: 'Mean latency', unit: 'seconds' },
-  { key: 'latency_max_seconds', label: 'Longest', unit: 'seconds' },
-  { key: 'probes', label: 'Probes', unit: 'count' },
-  { key: 'failed_probes', label: 'Failed probes', unit: 'count' },
-  { key: 'failed_submissions', label: 'Failed submissions', unit: 'count' },
-  { key: 'circuit_openings', label: 'Circuits opened', unit: 'count' },
-];
-
-const UPSTREAM_DIMENSIONS = [
-  { key: 'upstream', label: 'Upstream' },
-  { key: 'model', label: 'Model' },
+const MEASURES: readonly ComputedMeasure<UpstreamSum>[] = [
+  ...OUTCOME_MEASURES,
+  {
+    key: 'latency_mean_seconds',
+    label: 'Mean latency',
+    unit: 'seconds',
+    compute: (rows) => {
+      const timed = sumBy(rows, 'timed');
+      return timed === 0 ? null : roundSeconds(sumBy(rows, 'latency_ms_sum') / timed);
+    },
+  },
+  {
+    key: 'latency_max_seconds',
+    label: 'Longest',
+    unit: 'seconds',
+    compute: (rows) =>
+      rows.some((row) => row.timed > 0) ? roundSeconds(Math.max(...rows.map((row) => row.latency_ms_max))) : null,
+  },
+  measureSum('probes', 'Probes'),
+  measureSum('failed_probes', 'Failed probes'),
+  measureSum('failed_submissions', 'Failed submissions'),
+  measureSum('circuit_openings', 'Circuits opened'),
 ];
 
 async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
@@ -99,25 +106,25 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
     runStatement<UpstreamSum>(READ_UPSTREAM_SUMS, bindings),
     UpstreamHealth.query().orderBy(['model', 'position']),
   ]);
-  const current = sums.filter(({ is_current: isCurrent }) => isCurrent);
-  const series = groupRows(current, (row) => [formatStart(row.time, step), ...toLabels(row)], computeHealth);
+  const current = selectPeriod(sums, true);
+  const series = groupRows(current, (row) => [formatStart(row.time, step), ...describeUpstreamAndModel(row)], MEASURES);
   return [
-    {
+    buildTable({
       key: 'upstreams',
       title: 'By upstream',
       note: 'The whole range.',
       dimensions: UPSTREAM_DIMENSIONS,
       measures: MEASURES,
-      rows: groupRows(sums, toLabels, computeHealth),
-      total: totalRow(sums, 2, computeHealth),
-    },
+      rows: sums,
+      getLabels: describeUpstreamAndModel,
+    }),
     {
       key: 'time',
       title: `By ${step}`,
       note: `Each ${step} in UTC, the latest first.`,
       dimensions: [{ key: 'time', label: `Start of the ${step}` }, ...UPSTREAM_DIMENSIONS],
       measures: MEASURES.map((measure) => ({ ...measure, isCompared: false as const })),
-      charts: [chartFailures(current, range, step)],
+      charts: [chartFailures(current, range)],
       rows: series.toSorted((a, b) => b.labels.join().localeCompare(a.labels.join())),
     },
     {
@@ -132,7 +139,7 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
       details: [{ key: 'circuit_open_until', label: 'Circuit open until (UTC)' }],
       rows: health.map((row) => ({
         labels: [row.upstream, getModelName(row.model), row.status],
-        amounts: uncompared(row.consecutive_failures, secondsSince(row.probed_at)),
+        amounts: uncompared(row.consecutive_failures, ageSeconds(row.probed_at)),
         details: [row.circuit_open_until === null ? '' : row.circuit_open_until.toISOString()],
       })),
     },
@@ -143,62 +150,21 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
 const UPSTREAMS_CHARTED = 3;
 
 /** Draws the failed generations of each upstream, those with the most failures first. */
-function chartFailures(sums: UpstreamSum[], range: ReportRange, step: Step): ReportChart {
-  const failures = (name: string) =>
-    sumBy(
-      sums.filter(({ upstream }) => upstream === name),
-      ({ failed }) => failed,
-    );
-  const names = [...new Set(sums.map(({ upstream }) => upstream))]
-    .filter((name) => failures(name) > 0)
-    .toSorted((a, b) => failures(b) - failures(a));
-  const [charted, others] = [names.slice(0, UPSTREAMS_CHARTED), names.slice(UPSTREAMS_CHARTED)];
-  const starts = listStarts(range, step);
-  const toSeries = (name: string, members: string[]) => ({
-    name,
-    values: starts.map((start) =>
-      sumBy(
-        sums.filter(({ time, upstream }) => time === start && members.includes(upstream)),
-        ({ failed }) => failed,
-      ),
-    ),
-  });
-  return {
-    title: `Failed generations by ${step}`,
-    unit: 'count',
-    labels: starts.map((start) => formatStart(start, step)),
-    series: [
-      ...charted.map((name) => toSeries(describeUpstream(name), [name])),
-      ...(others.length === 0 ? [] : [toSeries('Other upstreams', others)]),
-    ],
-  };
-}
-
-const toLabels = ({ upstream, model }: UpstreamSum) => [describeUpstream(upstream), getModelName(model)];
-
-function computeHealth(rows: UpstreamSum[]): (number | null)[] {
-  const failed = sumBy(rows, (row) => row.failed);
-  const timed = sumBy(rows, (row) => row.timed);
-  const latencyMs = sumBy(rows, (row) => row.latency_ms_sum);
-  const longestMs = Math.max(0, ...rows.map((row) => row.latency_ms_max));
-  return [
-    sumBy(rows, (row) => row.generations),
-    failed,
-    percent(failed, failed + sumBy(rows, (row) => row.succeeded)),
-    sumBy(rows, (row) => row.canceled),
-    timed === 0 ? null : roundSeconds(latencyMs / timed),
-    timed === 0 ? null : roundSeconds(longestMs),
-    sumBy(rows, (row) => row.probes),
-    sumBy(rows, (row) => row.failed_probes),
-    sumBy(rows, (row) => row.failed_submissions),
-    sumBy(rows, (row) => row.circuit_openings),
-  ];
+function chartFailures(sums: UpstreamSum[], range: ReportRange): ReportChart {
+  const series = [...new Set(sums.map(({ upstream }) => upstream))]
+    .map((upstream) => {
+      const rows = sums.flatMap((row) => (row.upstream === upstream ? [{ time: row.time, count: row.failed }] : []));
+      return { name: describeUpstream(upstream), rows, failed: sumBy(rows, 'count') };
+    })
+    .filter(({ failed }) => failed > 0)
+    .toSorted((a, b) => b.failed - a.failed);
+  const others = series.slice(UPSTREAMS_CHARTED);
+  return chartCounts('Failed generations', range, [
+    ...series.slice(0, UPSTREAMS_CHARTED),
+    ...(others.length === 0 ? [] : [{ name: 'Other upstreams', rows: others.flatMap((other) => other.rows) }]),
+  ]);
 }
 
 function roundSeconds(milliseconds: number): number {
   return Math.round(milliseconds / 100) / 10;
-}
-
-function secondsSince(moment: Date): number {
-  return Math.max(0, Math.round((now().getTime() - moment.getTime()) / 1_000));
 }

@@ -1,5 +1,4 @@
-import { now } from '../../../../../shared/lib/clock.ts';
-import type { Amount, Unit } from '../../../../../shared/domain/reports/report.ts';
+import { ageSeconds, type Amount, type Unit } from '../../../../../shared/domain/reports/report.ts';
 import { formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
 
 /** Formats a figure with its unit; a dash if it is unknown. */
@@ -19,8 +18,7 @@ export function formatFigure(value: number | null, unit: Unit): string {
 
 /** Formats the time since a moment; empty if there is none. */
 export function formatAge(since: Date | null): string {
-  if (since === null) return '';
-  return formatFigure(Math.max(0, Math.round((now().getTime() - since.getTime()) / 1_000)), 'seconds');
+  return since === null ? '' : formatFigure(ageSeconds(since), 'seconds');
 }
 
 /** Describes the change since the previous period: ↑ 25 %. Shares change by percentage points. Empty without a change. */
