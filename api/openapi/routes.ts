@@ -6,6 +6,7 @@ import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { getPathParam } from '../pipeline/requestParameters.ts';
 import type { HttpRoute } from '../pipeline/route.ts';
 import { buildOpenApiDocument } from './document.ts';
 import { buildDocsContentSecurityPolicy, renderDocsPage, SWAGGER_UI_INIT_SCRIPT } from './docsPage.tsx';
@@ -54,7 +55,7 @@ export function docsPage(ctx: Context): void {
  * @throws ServiceError not_found
  */
 export async function docsFile(ctx: Context): Promise<void> {
-  const { file: name } = (ctx as unknown as { params: { file: string } }).params;
+  const name = getPathParam(ctx, 'file');
   const found = Object.hasOwn(DOCS_FILES, name) ? DOCS_FILES[name] : undefined;
   if (found === undefined)
     throw new ServiceError('not_found', 'Not found. The documentation page has no file with that name.');

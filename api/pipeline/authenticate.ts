@@ -9,6 +9,7 @@ import type { Context } from '../context.ts';
 import { authenticateAccessToken } from './authenticateToken.ts';
 import { SESSION_COOKIE } from './cookies/sessionCookie.ts';
 import { invalidApiKeyError, KEY_FORMAT_DETAIL, readHeaderCredential } from './credentials.ts';
+import { getPathParam } from './requestParameters.ts';
 import type { RoutePolicy } from './route.ts';
 import { evictSession, isKnownSession } from './recordLastUsed.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
@@ -45,8 +46,8 @@ export async function authenticate(ctx: Context, policy: RoutePolicy): Promise<C
 }
 
 async function authenticateKey(ctx: Context, key: KeyCredential, policy: RoutePolicy): Promise<Caller> {
-  const { uuid } = ctx['params'] as { uuid?: string };
-  if (policy.readsGeneration === true && uuid !== undefined && isUuid(uuid)) {
+  const uuid = getPathParam(ctx, 'uuid');
+  if (policy.readsGeneration === true && isUuid(uuid)) {
     const { caller, generation } = await readByKey(key, uuid);
     ctx.state.generation = generation;
     return caller;

@@ -3,7 +3,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { getForm } from './body.ts';
-import { parseUuidParam } from './requestParameters.ts';
+import { getPathParam, parseUuidParam } from './requestParameters.ts';
 
 const IDEMPOTENCY_KEY_PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_CHARACTERS}}$`);
 
@@ -42,9 +42,8 @@ export async function executeRequestOnce(
   body: unknown,
   execute: (id: string, saveResponse: SaveResponse<unknown>) => Promise<unknown>,
 ): Promise<unknown> {
-  const { params } = ctx as unknown as { params: object };
   const { accountId, member } = requireCaller(ctx);
-  const sent = 'uuid' in params ? { uuid: parseUuidParam(ctx), body } : body;
+  const sent = getPathParam(ctx, 'uuid') !== '' ? { uuid: parseUuidParam(ctx), body } : body;
   const request = isOfMember ? { member: member?.number, sent } : sent;
   const keyed = { accountId, scope, key: readIdempotencyKey(ctx), request };
   const { response, isReplay } = await executeIdempotent(keyed, execute);

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { getPathParam } from '../pipeline/requestParameters.ts';
 
 /** Time after which a client asks again, since a deployment replaces the files. */
 const CACHE_SECONDS = 300;
@@ -33,7 +34,7 @@ const listDownloads = perService((): ReadonlyMap<string, Download> => {
  * @throws ServiceError not_found
  */
 export function download(ctx: Context): void {
-  const { file } = ctx['params'] as { file: string };
+  const file = getPathParam(ctx, 'file');
   const found = listDownloads().get(file);
   if (found === undefined) throw notFoundError();
   ctx.status = 200;

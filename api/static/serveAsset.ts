@@ -1,5 +1,6 @@
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { getPathParam } from '../pipeline/requestParameters.ts';
 import { findAsset } from '../web/assets.ts';
 
 /**
@@ -7,7 +8,7 @@ import { findAsset } from '../web/assets.ts';
  * @throws ServiceError not_found
  */
 export function asset(ctx: Context): void {
-  const { file } = ctx['params'] as { file: string };
+  const file = getPathParam(ctx, 'file');
   const found = findAsset(file);
   if (found === undefined) throw new ServiceError('not_found', 'Not found. There is no file with this name.');
   const { type, content, version } = found;

@@ -6,7 +6,7 @@ import { config } from '../../../shared/lib/config.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { allowSlowBody } from '../../bodyTimeLimit.ts';
 import type { Context } from '../../context.ts';
-import { parseUuidParam } from '../../pipeline/requestParameters.ts';
+import { getPathParam, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { sendFile } from '../../static/media.ts';
 
 /** Receives the file of an upload at its signed address. A bucket receives files itself. */
@@ -20,7 +20,7 @@ export async function receiveUpload(ctx: Context): Promise<void> {
 
 /** Serves an image at its signed address, for upstreams. */
 export async function serveUpload(ctx: Context): Promise<void> {
-  const file = (ctx as unknown as { params: { file: string } }).params.file;
+  const file = getPathParam(ctx, 'file');
   const uuid = requireSignature(ctx, 'GET', file);
   const image = await findStoredImage(uuid);
   if (image?.name !== file) throw new ServiceError('not_found', 'Not found. The image was deleted.');

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
+import { getPathParam } from '../../../pipeline/requestParameters.ts';
 import { getLanguage } from '../../../language.ts';
 import { sendFrontPage } from '../../../web/components/frontPage.tsx';
 import { t as shared } from '../../../web/texts.ts';
@@ -74,7 +75,7 @@ function Matches({ query }: { query: string }): VNode {
  * @throws ServiceError not_found
  */
 export function showGuidePage(ctx: Context): void {
-  const { page } = ctx['params'] as { page: string };
+  const page = getPathParam(ctx, 'page');
   const guide = findGuide(page);
   if (guide === undefined) throw new ServiceError('not_found', `Not found. The guides are listed at ${GUIDES_PATH}.`);
   const children = (

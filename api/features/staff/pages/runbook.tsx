@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { isOverdue, type TaskCount } from '../../../../shared/domain/tasks/listTasks.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
+import { getPathParam } from '../../../pipeline/requestParameters.ts';
 import { sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { readDocument } from '../../guides/guides.ts';
 import { renderGuide } from '../../guides/renderGuide.ts';
@@ -40,7 +41,7 @@ export const showRunbooks = (ctx: Context): Promise<void> =>
  * @throws ServiceError not_found
  */
 export async function showRunbook(ctx: Context): Promise<void> {
-  const { alert } = ctx['params'] as { alert: string };
+  const alert = getPathParam(ctx, 'alert');
   if (!listAlerts().has(alert)) throw new ServiceError('not_found', `Not found. The runbooks are at ${RUNBOOKS_PATH}.`);
   await sendRunbook(ctx, alert, readDocument(`${FOLDER}${alert}.md`));
 }

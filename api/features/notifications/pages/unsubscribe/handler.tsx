@@ -6,6 +6,7 @@ import {
 } from '../../../../../shared/domain/emails/unsubscribe.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import type { Context } from '../../../../context.ts';
+import { getPathParam } from '../../../../pipeline/requestParameters.ts';
 import { sendPage } from '../../../../web/components/layout.tsx';
 import { KINDS } from '../settings/texts.ts';
 import { t } from './texts.ts';
@@ -56,7 +57,7 @@ export async function submitUnsubscribe(ctx: Context): Promise<void> {
 
 /** @throws ServiceError not_found */
 async function readToken(ctx: Context): Promise<EmailSubscription> {
-  const { token } = (ctx as unknown as { params: { token: string } }).params;
+  const token = getPathParam(ctx, 'token');
   const subscription = await readUnsubscribeToken(token);
   if (subscription !== null) return subscription;
   throw new ServiceError(

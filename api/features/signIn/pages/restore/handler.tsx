@@ -5,6 +5,7 @@ import {
 } from '../../../../../shared/domain/signIn/identityUndo.ts';
 import type { ProviderName } from '../../../../../shared/gateways/identity/index.ts';
 import type { Context } from '../../../../context.ts';
+import { getPathParam } from '../../../../pipeline/requestParameters.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { sendPage } from '../../../../web/components/layout.tsx';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
@@ -52,7 +53,7 @@ export async function submitRestoreIdentity(ctx: Context): Promise<void> {
 
 /** @throws ServiceError not_found */
 function readToken(ctx: Context): RemovedIdentity {
-  return readIdentityUndoToken((ctx as unknown as { params: { token: string } }).params.token);
+  return readIdentityUndoToken(getPathParam(ctx, 'token'));
 }
 
 function getTitle(provider: string): string {

@@ -5,7 +5,7 @@ import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { requirePerson, type Context } from '../../../../context.ts';
 import { ensureSignInState } from '../../../../pipeline/cookies/signInStateCookie.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
-import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import { getPathParam, parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { defineAccountAction } from '../../../../web/components/accountAction.tsx';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
 import { sendRedirectPage } from '../../../../web/components/redirectPage.tsx';
@@ -59,7 +59,7 @@ export const removeSignInMethod = defineAccountAction({
 
 /** @throws ServiceError not_found */
 export function parseProviderParam(ctx: Context): ProviderName {
-  const { provider } = (ctx as unknown as { params: { provider: string } }).params;
+  const provider = getPathParam(ctx, 'provider');
   const known = PROVIDER_NAMES.find((name) => name === provider);
   if (known === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not available.');
   return known;
