@@ -64,18 +64,6 @@ export const buildLibraryOutput = () =>
     next: NextStep,
   });
 
-/** Accepts metadata as an object, too: clients may have an earlier list of the tools. */
-export function listLibrary(): Tool {
-  const tool = buildTool();
-  return { ...tool, run: (input, toolContext) => tool.run(withMetadataPairs(input), toolContext) };
-}
-
-function withMetadataPairs(input: unknown): unknown {
-  const { metadata, ...others } = (input ?? {}) as { metadata?: unknown };
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return input;
-  return { ...others, metadata: Object.entries(metadata).map(([key, value]) => ({ key, value })) };
-}
-
 /** Names the pairs as the parameters of REST. Several values of a key become an array, which the filter rejects. */
 function toFilterParameters(pairs: readonly { key: string; value: string }[]): Record<string, unknown> {
   const parameters: Record<string, unknown> = {};
@@ -86,7 +74,7 @@ function toFilterParameters(pairs: readonly { key: string; value: string }[]): R
   return parameters;
 }
 
-const buildTool = () =>
+export const listLibrary = (): Tool =>
   defineTool({
     name: 'list_library',
     title: 'List the library',
