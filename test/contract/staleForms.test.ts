@@ -86,7 +86,7 @@ describe('a form that was opened before another change', () => {
       const [{ uuid }] = await service.sql('SELECT uuid FROM oauth_grants WHERE client_id = $1', [client.clientId]);
       path = `/account/applications/${uuid}/limit/`;
     });
-    const present = async () => findForm((await visitor.request(at(path))).text, path).fields['former_limit'];
+    const present = async () => findForm((await visitor.request(at(path))).text, path).fields['former'];
 
     it('is rejected with the reason, changes nothing, and shows the present limit, which can then be changed', async () => {
       const submit = await open(path);

@@ -67,7 +67,7 @@ type ApiKeyChange = Partial<Omit<NewApiKey, 'mode'>>;
 interface UpdateKeyOptions {
   origin?: RequestOrigin;
   /** Version that the caller has read. Without it, every version is overwritten. */
-  expectedVersion?: string;
+  expectedVersion?: string | undefined;
 }
 
 interface CreateKeyOptions {

@@ -86,7 +86,7 @@ const FIND_APPLICATION = prepared(
 export async function changeApplicationLimit(
   caller: Caller,
   uuid: string,
-  { limit, expected }: { limit: CreditLimit | null; expected?: string },
+  { limit, expected }: { limit: CreditLimit | null; expected: string | undefined },
   origin: RequestOrigin,
 ): Promise<boolean> {
   const { accountId } = caller;

@@ -8,6 +8,7 @@ import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../schemas.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
+import { readFormerState } from '../../../web/components/editForm.tsx';
 import { describeLastUse } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
@@ -51,10 +52,9 @@ export const saveKey = withKeyErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const form = getForm(ctx);
   const request = parseKeyChange(keyForm.read(form, ['name', ...KEY_OPTIONS]));
-  const version = form.get('version');
   const key = await updateApiKey(caller, parseUuidParam(ctx), request, {
     origin: getRequestOrigin(ctx),
-    ...(version === null ? {} : { expectedVersion: version }),
+    expectedVersion: readFormerState(form),
   });
   seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);
 });

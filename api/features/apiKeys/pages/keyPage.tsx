@@ -8,7 +8,7 @@ import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
-import { Form } from '../../../web/components/form.tsx';
+import { EditForm, findEntered } from '../../../web/components/editForm.tsx';
 import { describeLimitHint } from '../../../web/components/spendingLimit.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
@@ -42,10 +42,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
   ]);
   const limit = limits.get(key.uuid) ?? null;
   const version = String(key.version);
-  const { form } = ctx.state;
-  const isCurrent = (form?.get('version') ?? version) === version;
-  const entered = flash.problem !== undefined && isCurrent ? keyForm.keep(form) : undefined;
-  const values = entered ?? keyForm.write(presentApiKey(key, limit));
+  const values = findEntered(ctx, flash, version) ?? keyForm.write(presentApiKey(key, limit));
   // A test key spends no credits.
   const options = key.test_account_id === null ? KEY_OPTIONS : KEY_OPTIONS.filter((name) => name !== 'credit_limit');
   const children = (
@@ -56,22 +53,13 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
       <p class="quiet small">
         <code>{key.prefix}…</code>
       </p>
-      <Form action={`${KEYS_PATH}${key.uuid}/`}>
-        <input type="hidden" name="version" value={version} />
+      <EditForm action={`${KEYS_PATH}${key.uuid}/`} former={version} back={KEYS_PATH} backText={t.back()}>
         <keyForm.Fields
           values={values}
           only={['name', ...options]}
           hints={{ credit_limit: describeLimitHint(limit, account.balance) }}
         />
-        <div class="buttons">
-          <button type="submit" class="main">
-            {shared.save()}
-          </button>
-          <a class="button" href={KEYS_PATH}>
-            {t.back()}
-          </a>
-        </div>
-      </Form>
+      </EditForm>
     </section>
   );
   await sendAccountAreaPage(

@@ -1,50 +1,48 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
-import type { ConnectedApplication } from '../../../../shared/domain/oauth/grants.ts';
-import { formatLimit, type SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
+import { type ConnectedApplication, listConnectedApplications } from '../../../../shared/domain/oauth/grants.ts';
+import { listApplicationLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import { formatLimit } from '../../../../shared/presenters/spendingLimit.ts';
+import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../context.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
-import { Form } from '../../../web/components/form.tsx';
-import { describeLimitHint, limitForm } from '../../../web/components/spendingLimit.tsx';
-import { t as shared } from '../../../web/texts.ts';
+import { EditForm, findEntered } from '../../../web/components/editForm.tsx';
 import { Section } from '../../../web/components/section.tsx';
+import { describeLimitHint, limitForm } from '../../../web/components/spendingLimit.tsx';
 import { t } from './texts.ts';
 import { APPLICATIONS_PATH } from './view.tsx';
 
-/** Field with the limit that the page shows as the one in force. */
-export const FORMER_LIMIT_FIELD = 'former_limit';
+export const NOT_CONNECTED = 'This application does not exist or has already been disconnected.';
 
-interface LimitPageProps extends PageProblem {
-  application: ConnectedApplication;
-  /** The limit in force. */
-  current: SpendingLimitState | null;
-  /** Texts of the form. */
-  values: URLSearchParams;
+/** Finds the application that the address names. @throws ServiceError not_found */
+export async function findApplication(ctx: Context): Promise<ConnectedApplication> {
+  const uuid = parseUuidParam(ctx);
+  const applications = await listConnectedApplications(requireCaller(ctx).accountId);
+  const application = applications.find((other) => other.uuid === uuid);
+  if (application === undefined) throw new ServiceError('not_found', NOT_CONNECTED);
+  return application;
 }
 
-/** Renders the form for the spending limit of an application, again with what was entered if that was not accepted. */
-export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promise<void> {
-  const { application, current, values, problem } = page;
-  const { balance } = await getAccount(requireCaller(ctx).accountId);
+/** Renders the form for the spending limit of an application, after another change with the present limit. */
+export async function renderLimitPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  const { uuid, clientId, clientName } = await findApplication(ctx);
+  const [{ balance }, limits] = await Promise.all([getAccount(accountId), listApplicationLimits(accountId)]);
+  const limit = limits.get(clientId) ?? null;
+  const former = formatLimit(limit);
   const children = (
-    <Section id="limit" title={application.clientName}>
-      <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`}>
-        <input type="hidden" name={FORMER_LIMIT_FIELD} value={formatLimit(current)} />
-        <limitForm.Fields values={values} hints={{ limit: describeLimitHint(current, balance) }} />
-        <div class="buttons">
-          <button type="submit" class="main">
-            {shared.save()}
-          </button>
-          <a class="button" href={APPLICATIONS_PATH}>
-            {shared.cancel()}
-          </a>
-        </div>
-      </Form>
+    <Section id="limit" title={clientName}>
+      <EditForm action={`${APPLICATIONS_PATH}${uuid}/limit/`} former={former} back={APPLICATIONS_PATH}>
+        <limitForm.Fields
+          values={findEntered(ctx, flash, former) ?? limitForm.write({ limit })}
+          hints={{ limit: describeLimitHint(limit, balance) }}
+        />
+      </EditForm>
     </Section>
   );
-  const heading = t.spendingLimit();
   await sendAccountAreaPage(
     ctx,
-    { current: APPLICATIONS_PATH, heading, problem, children },
-    problem === undefined ? 200 : 400,
+    { current: APPLICATIONS_PATH, heading: t.spendingLimit(), ...flash, children },
+    status,
   );
 }

@@ -6,13 +6,11 @@ import {
 import { describeTopupReason } from '../../../../shared/domain/emails/texts/topupReasons.ts';
 import type { BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
 import { getLanguage } from '../../../language.ts';
+import { FormerState } from '../../../web/components/editForm.tsx';
 import { TextField } from '../../../web/components/fields.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { AUTO_TOPUP as t } from './autoTopupTexts.ts';
-
-/** Field with the settings that the page shows as those in force. */
-export const FORMER_SETTINGS_FIELD = 'former_settings';
 
 /** Says why the service switched automatic top-ups off. */
 export function describeAutoTopupProblem(problem: string): string {
@@ -41,7 +39,7 @@ export function AutoTopupSection({ settings, billing }: AutoTopupProps): VNode {
         <p>{t.planFirst()}</p>
       ) : (
         <Form action="/account/billing/auto-topup/">
-          <input type="hidden" name={FORMER_SETTINGS_FIELD} value={formatAutoTopupSettings(settings)} />
+          <FormerState value={formatAutoTopupSettings(settings)} />
           <p>
             <label class="check">
               <input type="checkbox" name="enabled" value="on" checked={isEnabled} /> {t.enable()}

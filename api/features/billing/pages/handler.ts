@@ -15,9 +15,9 @@ import { seeOther } from '../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { getCheckoutRequest } from '../schemas.ts';
 import { sendRedirectPage } from '../../../web/components/redirectPage.tsx';
+import { readFormerState } from '../../../web/components/editForm.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { t } from '../../../web/texts.ts';
-import { FORMER_SETTINGS_FIELD } from './autoTopup.tsx';
 import { BILLING_PATH, type BillingOutcome, OTHER_AMOUNT, renderBillingPage } from './view.tsx';
 
 const DOLLARS = /^\d{1,6}(?:\.\d{1,2})?$/;
@@ -73,7 +73,7 @@ export const saveAutoTopup = withBillingErrors(async (ctx) => {
     auto_topup_enabled: isEnabled,
     auto_topup_amount_cents: parseTopupCents(form.get('amount')),
     auto_topup_threshold_credits: Number(threshold),
-    expected: form.get(FORMER_SETTINGS_FIELD) ?? undefined,
+    expected: readFormerState(form),
   };
   await updateAutoTopupSettings(requireCaller(ctx), patch, getRequestOrigin(ctx));
   redirectWithOutcome(ctx, isEnabled ? 'auto-topup-on' : 'auto-topup-off');

@@ -25,9 +25,10 @@ import { getPathParam, parseUuidParam } from '../../../pipeline/requestParameter
 import { type Confirmation, defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { nameCurrentAccount } from '../../../web/components/accountSwitch.tsx';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { readFormerState } from '../../../web/components/editForm.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { InviteRequest, UpdateMemberRequest } from '../schemas.ts';
-import { findNamedMember, FORMER_MEMBER_FIELD, memberForm, renderMemberPage } from './memberPage.tsx';
+import { findNamedMember, memberForm, renderMemberPage } from './memberPage.tsx';
 import { ROLES, t } from './texts.ts';
 import { describeAccess, inviteForm, MEMBERS_PATH, renderMembersPage } from './view.tsx';
 
@@ -80,7 +81,7 @@ export const showMemberPage = withListErrors(renderMemberPage);
 
 export const saveMember = withMemberErrors(async (ctx) => {
   const form = getForm(ctx);
-  const change = { ...parseChange(memberForm.read(form)), expected: form.get(FORMER_MEMBER_FIELD) ?? undefined };
+  const change = { ...parseChange(memberForm.read(form)), expected: readFormerState(form) };
   await changeMember(requireCaller(ctx), parseUuidParam(ctx), change, getRequestOrigin(ctx));
   seeOther(ctx, `${MEMBERS_PATH}?done=saved`);
 });

@@ -6,16 +6,12 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { mayDo, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { defineForm } from '../../../web/components/defineForm.tsx';
-import { Form } from '../../../web/components/form.tsx';
+import { EditForm, findEntered } from '../../../web/components/editForm.tsx';
 import { selectField } from '../../../web/components/formFields.tsx';
 import { describeLimitHint, spendingLimitField } from '../../../web/components/spendingLimit.tsx';
-import { t as shared } from '../../../web/texts.ts';
 import { Section } from '../../../web/components/section.tsx';
 import { t } from './texts.ts';
 import { describeAccess, listRoleOptions, MEMBERS_PATH } from './view.tsx';
-
-/** Field with the role and the limit that the page shows as those in force. */
-export const FORMER_MEMBER_FIELD = 'former_member';
 
 /** Form for a member. The role of the owner, and one's own, is not part of it. */
 export const memberForm = defineForm(
@@ -41,9 +37,6 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
   const [{ balance }, limits] = await Promise.all([getAccount(accountId), listMemberLimits(accountId)]);
   const current = limits.get(number) ?? null;
   const former = formatMember(member, current);
-  const { form } = ctx.state;
-  const isCurrent = (form?.get(FORMER_MEMBER_FIELD) ?? former) === former;
-  const entered = flash.problem !== undefined && isCurrent ? form : undefined;
   const isPresent = member.removed_at === null;
   const hasFixedRole = role === 'owner' || number === own?.number;
   const path = `${MEMBERS_PATH}${uuid}/`;
@@ -51,22 +44,13 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
     <>
       {isPresent ? (
         <Section id="member" title={email}>
-          <Form action={path}>
-            <input type="hidden" name={FORMER_MEMBER_FIELD} value={former} />
+          <EditForm action={path} former={former} back={MEMBERS_PATH}>
             <memberForm.Fields
-              values={entered ?? memberForm.write({ role, credit_limit: current })}
+              values={findEntered(ctx, flash, former) ?? memberForm.write({ role, credit_limit: current })}
               only={hasFixedRole ? ['credit_limit'] : ['role', 'credit_limit']}
               hints={{ credit_limit: describeLimitHint(current, balance) }}
             />
-            <div class="buttons">
-              <button type="submit" class="main">
-                {shared.save()}
-              </button>
-              <a class="button" href={MEMBERS_PATH}>
-                {shared.cancel()}
-              </a>
-            </div>
-          </Form>
+          </EditForm>
         </Section>
       ) : null}
       <Section id="access" title={isPresent ? t.accessTitle() : email}>
