@@ -36,7 +36,6 @@ export const t = defineTexts({
     ja: '<code>{prefix}…</code> 作成日: {date}、{lastUse}',
     'zh-CN': '<code>{prefix}…</code> 创建于 {date}，{lastUse}',
   },
-  edit: { en: 'Edit', de: 'Bearbeiten', fr: 'Modifier', es: 'Editar', ja: '編集', 'zh-CN': '编辑' },
   editKey: {
     en: 'Edit API key {name}',
     de: 'API-Schlüssel {name} bearbeiten',

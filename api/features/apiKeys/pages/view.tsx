@@ -159,7 +159,7 @@ function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitSt
     <p class="small">
       {describeKeyOptions(apiKey, limit)}{' '}
       <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={t.editKey({ name: apiKey.name })}>
-        {t.edit()}
+        {shared.edit()}
       </a>
     </p>
   );

@@ -10,6 +10,7 @@ import { EditForm, findEntered } from '../../../web/components/editForm.tsx';
 import { selectField } from '../../../web/components/formFields.tsx';
 import { describeLimitHint, spendingLimitField } from '../../../web/components/spendingLimit.tsx';
 import { Section } from '../../../web/components/section.tsx';
+import { t as names } from '../../texts.ts';
 import { t } from './texts.ts';
 import { describeAccess, listRoleOptions, MEMBERS_PATH } from './view.tsx';
 
@@ -75,5 +76,5 @@ export async function renderMemberPage(ctx: Context, flash: PageProblem = {}, st
       </Section>
     </>
   );
-  await sendAccountAreaPage(ctx, { current: MEMBERS_PATH, heading: t.members(), ...flash, children }, status);
+  await sendAccountAreaPage(ctx, { current: MEMBERS_PATH, heading: names.members(), ...flash, children }, status);
 }

@@ -31,7 +31,6 @@ export const ROLES = defineTexts({
 });
 
 export const t = defineTexts({
-  members: { en: 'Members', de: 'Mitglieder', fr: 'Membres', es: 'Miembros', ja: 'メンバー', 'zh-CN': '成员' },
   former: {
     en: 'Former members',
     de: 'Frühere Mitglieder',
@@ -66,7 +65,6 @@ export const t = defineTexts({
     ja: 'APIキー{keys, plural, other {#}}個、アプリケーション{applications, plural, other {#}}個',
     'zh-CN': '{keys, plural, other {#}} 个 API 密钥，{applications, plural, other {#}} 个应用',
   },
-  edit: { en: 'Edit', de: 'Bearbeiten', fr: 'Modifier', es: 'Editar', ja: '編集', 'zh-CN': '编辑' },
   editNamed: {
     en: 'Edit {name}',
     de: '{name} bearbeiten',

@@ -18,6 +18,7 @@ import { describeLimitUse } from '../../../web/components/spendingLimit.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { InviteRequest } from '../schemas.ts';
 import { Section } from '../../../web/components/section.tsx';
+import { t as names } from '../../texts.ts';
 import { ROLES, t } from './texts.ts';
 
 export const MEMBERS_PATH = '/account/members/';
@@ -59,7 +60,7 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
     flash.problem !== undefined && ctx.path === MEMBERS_PATH ? inviteForm.keep(ctx.state.form) : undefined;
   const children = (
     <>
-      <MembersSection id="members" title={t.members()} members={present} {...shown} />
+      <MembersSection id="members" title={names.members()} members={present} {...shown} />
       {former.length === 0 ? null : (
         <MembersSection id="former-members" title={t.former()} members={former} {...shown} />
       )}
@@ -88,7 +89,7 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
   );
   await sendAccountAreaPage(
     ctx,
-    { current: MEMBERS_PATH, heading: t.members(), outcomes: OUTCOMES, ...flash, children },
+    { current: MEMBERS_PATH, heading: names.members(), outcomes: OUTCOMES, ...flash, children },
     status,
   );
 }
@@ -136,7 +137,7 @@ function MembersSection({ id, title, members, mayManage, own, limits }: MembersS
                   href={`${MEMBERS_PATH}${member.uuid}/`}
                   aria-label={t.editNamed({ name: member.email })}
                 >
-                  {t.edit()}
+                  {shared.edit()}
                 </a>
               ) : null}
             </li>

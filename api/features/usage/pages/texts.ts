@@ -92,7 +92,6 @@ export const t = defineTexts({
     ja: 'メンバー別、アカウント作成以降',
     'zh-CN': '自账户创建以来，按成员',
   },
-  member: { en: 'Member', de: 'Mitglied', fr: 'Membre', es: 'Miembro', ja: 'メンバー', 'zh-CN': '成员' },
   otherModels: {
     en: 'Other models',
     de: 'Andere Modelle',

@@ -29,7 +29,7 @@ function listFilters(): FilterChoice[] {
     failed: STATUSES.failed(),
   };
   return [
-    { name: 'type', label: t.event(), options: TYPE_CHOICES },
+    { name: 'type', label: shared.event(), options: TYPE_CHOICES },
     { name: 'status', label: shared.status(), options: statuses },
   ];
 }
@@ -80,7 +80,7 @@ export function DeliveriesSection({ list, filter, path, endpoint, hasAddresses =
         <Table
           label={t.deliveries()}
           columns={[
-            t.event(),
+            shared.event(),
             ...(hasAddresses ? [t.address()] : []),
             shared.status(),
             t.lastResponse(),

@@ -11,7 +11,6 @@ export const DELIVERIES = defineTexts({
     'zh-CN': '投递记录',
   },
   delivery: { en: 'Delivery', de: 'Zustellung', fr: 'Livraison', es: 'Entrega', ja: '配信', 'zh-CN': '投递' },
-  event: { en: 'Event', de: 'Ereignis', fr: 'Événement', es: 'Evento', ja: 'イベント', 'zh-CN': '事件' },
   address: { en: 'Address', de: 'Adresse', fr: 'Adresse', es: 'Dirección', ja: 'アドレス', 'zh-CN': '地址' },
   lastResponse: {
     en: 'Last response',

@@ -9,6 +9,7 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { Form } from '../../../web/components/form.tsx';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
+import { t as names } from '../../texts.ts';
 import { Facts, Section } from '../../../web/components/section.tsx';
 import { ActionForm } from './actionForm.tsx';
 import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
@@ -50,7 +51,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
         <NewSecretNotice sentence={ENDPOINT.secretRotatedSentence()} secret={newSecret} />
       )}
       <StateSection endpoint={endpoint} />
-      <Section id="settings" title={ENDPOINT.settings()}>
+      <Section id="settings" title={names.settings()}>
         <Form action={path}>
           <input type="hidden" name="action" value="save" />
           <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />

@@ -21,14 +21,6 @@ export const ENDPOINT = defineTexts({
     ja: '<time></time>（UTC）以降のすべての試行が失敗しています。配信は1件ずつ再試行されます。5日間成功しない場合、エンドポイントは無効になります。',
     'zh-CN': '自 <time></time> (UTC) 起，所有尝试均失败。投递会逐个重试。连续五天没有成功时，端点将被停用。',
   },
-  settings: {
-    en: 'Settings',
-    de: 'Einstellungen',
-    fr: 'Paramètres',
-    es: 'Configuración',
-    ja: '設定',
-    'zh-CN': '设置',
-  },
   sendTest: {
     en: 'Send test event',
     de: 'Testereignis senden',

@@ -12,6 +12,7 @@ import { describeBrowser } from '../../../../web/components/describeBrowser.ts';
 import { Time } from '../../../../web/components/time.tsx';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
 import { t as settings } from '../settings/texts.ts';
+import { t as shared } from '../../../../web/texts.ts';
 import { describeEvent } from './describeEvent.ts';
 import { t } from './texts.ts';
 
@@ -27,7 +28,7 @@ export async function showSecurityLogPage(ctx: Context): Promise<void> {
       <section class="card" aria-label={t.events()}>
         <Table
           label={t.events()}
-          columns={[t.time(), ...(hasMembers ? [t.member()] : []), t.event(), t.program(), t.network()]}
+          columns={[t.time(), ...(hasMembers ? [shared.member()] : []), shared.event(), t.program(), t.network()]}
           empty={t.empty()}
           rows={items.map((item) => [
             <Time at={item.created_at} />,

@@ -12,7 +12,6 @@ export const t = defineTexts({
   },
   events: { en: 'Events', de: 'Ereignisse', fr: 'Événements', es: 'Eventos', ja: 'イベント', 'zh-CN': '事件' },
   time: { en: 'Time', de: 'Zeit', fr: 'Heure', es: 'Hora', ja: '時刻', 'zh-CN': '时间' },
-  event: { en: 'Event', de: 'Ereignis', fr: 'Événement', es: 'Evento', ja: 'イベント', 'zh-CN': '事件' },
   program: {
     en: 'Browser or program',
     de: 'Browser oder Programm',
@@ -21,7 +20,6 @@ export const t = defineTexts({
     ja: 'ブラウザーまたはプログラム',
     'zh-CN': '浏览器或程序',
   },
-  member: { en: 'Member', de: 'Mitglied', fr: 'Membre', es: 'Miembro', ja: 'メンバー', 'zh-CN': '成员' },
   network: { en: 'Network', de: 'Netzwerk', fr: 'Réseau', es: 'Red', ja: 'ネットワーク', 'zh-CN': '网络' },
   service: {
     en: 'The service',

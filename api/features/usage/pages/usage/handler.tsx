@@ -79,7 +79,10 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       )}
       {byMember.totalItems < 2 ? null : (
         <Section id="by-member" title={t.byMember()}>
-          <UsageTable title={t.member()} rows={byMember.items.map(({ email, ...sum }) => ({ label: email, ...sum }))} />
+          <UsageTable
+            title={shared.member()}
+            rows={byMember.items.map(({ email, ...sum }) => ({ label: email, ...sum }))}
+          />
           <PageLinks list={byMember} path={USAGE_PATH} query={`days=${period}`} fragment="by-member" />
         </Section>
       )}
