@@ -8,7 +8,7 @@ import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { getMcpRequestContext, type McpRequestContext, recordDisconnection } from '../requestContext.ts';
 import { GENERATION_VIEW_URI, getGenerationView } from '../apps/generationView.ts';
 import { buildIcon } from '../icons.ts';
-import { truncateText } from '../tools/callToolResult.ts';
+import { truncateText } from '../../../shared/lib/truncateText.ts';
 import { buildGenerationUri, GENERATION_URI_TEMPLATE, parseGenerationUri } from './generationUri.ts';
 import { subscribeSession, unsubscribeSession } from './subscriptions.ts';
 

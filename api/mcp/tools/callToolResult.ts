@@ -25,11 +25,6 @@ export const NextStep = Type.String({ description: 'What to do next' });
 export const withNextStep = <Properties extends Type.TProperties>(response: Type.TObject<Properties>) =>
   Type.Object({ ...response.properties, next: NextStep });
 
-/** Shortens a text for a line of a list. */
-export function truncateText(text: string, characters: number): string {
-  return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
-}
-
 export function toCallToolResult({ text, structured, image }: ToolResult): CallToolResult {
   return {
     content: [{ type: 'text', text }, ...(image === undefined ? [] : [image])],

@@ -11,7 +11,8 @@ import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { countPages } from '../../../shared/lib/pagination.ts';
 import { defineTool, type Tool } from './defineTool.ts';
 import { formatCredits } from './modelTexts.ts';
-import { NextStep, type PresentedGeneration, truncateText } from './callToolResult.ts';
+import { truncateText } from '../../../shared/lib/truncateText.ts';
+import { NextStep, type PresentedGeneration } from './callToolResult.ts';
 
 /** Same maximum as REST. */
 const PAGE_MAX = 999_999_999_999_999;

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { GenerationContext } from '../../../../shared/domain/generations/readContext.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
+import { truncateText } from '../../../../shared/lib/truncateText.ts';
 import type { Context } from '../../../context.ts';
 import { mayDo, type Outcomes, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { TEST_QUERY } from '../../../web/components/testData.tsx';
@@ -17,7 +18,6 @@ import {
   type ShownGeneration,
   StatusTag,
   toShownGeneration,
-  truncateText,
 } from './generationParts.tsx';
 import { GENERATION as t, STATUSES } from './texts.ts';
 import { LIBRARY_PATH } from './view.tsx';

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { isCanceledByOwner } from '../../../../shared/domain/generations/failureReasons.ts';
 import { now } from '../../../../shared/lib/clock.ts';
+import { truncateText } from '../../../../shared/lib/truncateText.ts';
 import { presentGeneration } from '../../../../shared/presenters/generation.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
@@ -161,15 +162,4 @@ export function GenerationActions({ generation, name, mayChange }: PartProps & {
       )}
     </div>
   );
-}
-
-/** Cuts a text after a number of characters. */
-export function truncateText(text: string, characters: number): string {
-  const all = Array.from(text);
-  return all.length <= characters
-    ? text
-    : `${all
-        .slice(0, characters - 1)
-        .join('')
-        .trimEnd()}…`;
 }

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { listMetadataFilters } from '../../../../shared/domain/generations/metadata.ts';
 import type { ListPage } from '../../../../shared/lib/pagination.ts';
 import type { Generation } from '../../../../shared/tables/Generation.ts';
+import { truncateText } from '../../../../shared/lib/truncateText.ts';
 import type { ModelKind } from '../../../../shared/spec/catalog.ts';
 import type { GenerationStatus } from '../../../../shared/spec/states.ts';
 import type { Context } from '../../../context.ts';
@@ -25,7 +26,6 @@ import {
   type ShownGeneration,
   StatusTag,
   toShownGeneration,
-  truncateText,
 } from './generationParts.tsx';
 import { STATUSES, t } from './texts.ts';
 

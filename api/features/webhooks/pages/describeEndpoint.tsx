@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { Time } from '../../../web/components/time.tsx';
-import { truncateText } from '../../generations/pages/generationParts.tsx';
+import { truncateText } from '../../../../shared/lib/truncateText.ts';
 import { DISABLED_REASONS, ENDPOINT } from './endpointTexts.ts';
 import { t } from './texts.ts';
 
