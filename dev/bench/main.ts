@@ -1,59 +1,54 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
-import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
-import type { Measurement } from './report.ts';
+import type { Bench } from './bench.ts';
+import type { Figures, Row } from './figure.ts';
+import { MEASUREMENTS, readBenchOptions } from './options.ts';
 
 /**
- * `npm run bench [-- --quick] [--only create,read] [--against FOLDER] [--json FILE] [--profile FOLDER] [--built]`: measures the built
- * service against its baselines, and prints how the ratios compare with the targets.
+ * `npm run bench [-- --quick] [--only create,read] [--against FOLDER] [--json FILE] [--profile FOLDER] [--built]`:
+ * measures the built service against its baselines, and prints how the ratios compare with the targets.
  */
-const options = parseOptionsOrExit();
-const [{ startBenchEnvironment }, { MEASUREMENT_RUNNERS }, { compareVersions }, { formatReportTable, toReportRows }] =
-  await Promise.all([
-    import('./environment.ts'),
-    import('./measurements/index.ts'),
-    import('./measurements/versions.ts'),
-    import('./report.ts'),
-  ]);
+const options = readBenchOptions();
+const { startBench } = await import('./bench.ts');
+const { formatTable, measureFigure } = await import('./figure.ts');
 const startedAt = new Date();
-const log = (line: string) =>
-  console.log(`${((Date.now() - startedAt.getTime()) / 1_000).toFixed(0).padStart(4)} s  ${line}`);
+const getSeconds = () => Math.round((Date.now() - startedAt.getTime()) / 1_000);
+const log = (line: string) => console.log(`${String(getSeconds()).padStart(4)} s  ${line}`);
 
 log('building; starting Postgres and Redis');
-const environment = await startBenchEnvironment(options, log);
-const measurements: Measurement[] = [];
+const bench = await startBench(options, log);
+const rows: Row[] = [];
 try {
-  if (options.against !== undefined) {
-    measurements.push(...(await compareVersions(environment, options.against, options.only)));
-  }
-  for (const [names, measure] of options.against === undefined ? MEASUREMENT_RUNNERS : []) {
-    const wanted = names.filter((name) => options.only.includes(name));
-    if (wanted.length === 0) continue;
-    log(`measuring ${wanted.join(', ')}`);
-    measurements.push(...(await measure(environment)));
+  const wanted = Object.entries(MEASUREMENTS).filter(([, names]) => names.some((name) => options.only.includes(name)));
+  for (const file of options.against === undefined ? wanted.map(([name]) => name) : ['versions']) {
+    log(`measuring ${file}`);
+    const { measure } = (await import(`./measurements/${file}.ts`)) as { measure: (bench: Bench) => Figures };
+    const figures = measure(bench);
+    try {
+      for (let next = await figures.next(); next.done !== true; ) {
+        const measured = await measureFigure(next.value, options.rounds);
+        rows.push(...measured);
+        log(`${measured[0].name}: ${measured[0].value ?? 'n/a'}`);
+        next = await figures.next(measured[0]);
+      }
+    } finally {
+      // Deletes what it has created, if a round has failed.
+      await figures.return();
+    }
+    await bench.endMeasurement();
   }
 } finally {
-  await environment.close();
+  await bench.close();
 }
 
-const rows = toReportRows(measurements);
 const file = options.json ?? join(mkdtempSync(join(tmpdir(), 'bench-result-')), 'bench.json');
-const seconds = Math.round((Date.now() - startedAt.getTime()) / 1_000);
 const machine = { processors: availableParallelism(), model: cpus()[0]?.model, node: process.version };
-const servers = { postgres: environment.postgres.source, redis: environment.redis.source };
-writeFileSync(file, `${JSON.stringify({ startedAt, seconds, machine, servers, options, rows }, null, 2)}\n`);
-console.log(`\n${formatReportTable(rows)}\n`);
-console.log(`${options.quick ? 'Quick run: too short for reliable figures. ' : ''}Took ${seconds} s. JSON: ${file}`);
-
-function parseOptionsOrExit(): BenchOptions {
-  try {
-    const read = parseBenchOptions(process.argv.slice(2));
-    if (read !== 'help') return read;
-    console.log(USAGE);
-    process.exit(0);
-  } catch (error) {
-    return exitWithUsageError('npm run bench', error as Error);
-  }
-}
+const { postgres, redis } = bench.environment;
+const servers = { postgres: postgres.source, redis: redis.source };
+const result = { startedAt, seconds: getSeconds(), machine, servers, options, rows };
+writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
+console.log(`\n${formatTable(rows)}\n`);
+console.log(
+  `${options.quick ? 'Quick run: too short for reliable figures. ' : ''}Took ${result.seconds} s. JSON: ${file}`,
+);

@@ -1,97 +1,71 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseCommandLine } from '../../shared/lib/commandLine.ts';
+import { exitWithUsageError, readCommandLine } from '../../shared/lib/commandLine.ts';
 
-export const FIGURES = [
-  'create',
-  'latency',
-  'hot',
-  'read',
-  'load',
-  'pipeline',
-  'result',
-  'growth',
-  'pages',
-  'grants',
-  'isolation',
-  'webhooks',
-  'deliveries',
-  'tokens',
-  'mcp',
-  'catalog',
-  'limits',
-  'thumbnails',
-  'start',
-  'partitioned',
-] as const;
-export type FigureName = (typeof FIGURES)[number];
+/**
+ * The files of `measurements` in the order in which they run, with the names by which `--only` selects their figures.
+ */
+export const MEASUREMENTS = {
+  creates: ['create', 'latency', 'hot'],
+  reads: ['read'],
+  load: ['load'],
+  pipeline: ['pipeline'],
+  timeToResult: ['result'],
+  growth: ['growth', 'pages'],
+  creditPeriods: ['grants', 'isolation'],
+  upstreamIsolation: ['isolation'],
+  paymentWebhooks: ['webhooks'],
+  deliveries: ['deliveries'],
+  tokens: ['tokens'],
+  mcp: ['mcp'],
+  catalog: ['catalog'],
+  limits: ['limits'],
+  thumbnails: ['thumbnails'],
+  start: ['start'],
+  partitioned: ['partitioned'],
+} as const;
+export type FigureName = (typeof MEASUREMENTS)[keyof typeof MEASUREMENTS][number];
+
+const FIGURES: readonly FigureName[] = [...new Set(Object.values(MEASUREMENTS).flat())];
 
 /** Figures of a run without `--only`. Partitions are an option of an installation, and their seed takes minutes. */
 const DEFAULT_FIGURES = FIGURES.filter((name) => name !== 'partitioned');
 
 /** Figures that `--against` compares with another version. */
-export const VERSION_FIGURES = ['create', 'read', 'pipeline', 'mcp'] as const satisfies readonly FigureName[];
-
-/** Options of `npm run bench`, and the size of its workloads. */
-export interface BenchOptions {
-  only: readonly FigureName[];
-  /** Another checkout of the project, with a build, to compare this one with. */
-  against: string | undefined;
-  quick: boolean;
-  /** Uses the existing build. */
-  isBuilt: boolean;
-  /** Path of the JSON output; undefined writes it next to the other output of the run. */
-  json: string | undefined;
-  /** A folder for CPU profiles of the service's processes. Profiled runs give somewhat low figures. */
-  profile: string | undefined;
-  rounds: number;
-  roundMs: number;
-  accounts: number;
-  /** Ledger entries of each database of `partitioned`; undefined: one for each generation and grant. */
-  ledgerRows: number | undefined;
-  /** Generations in the small and the large database that growth compares. */
-  growth: { small: number; large: number; requests: number };
-  /** Number of MCP sessions to open. */
-  mcp: { sessions: number };
-  /** Number of thumbnails of each format in a round. */
-  thumbnails: { repetitions: number };
-  /** Number of accounts that are due at once. */
-  grants: { accounts: number };
-  /** Accounts that are due while creates continue; rounds with and without their renewal, and the time of each. */
-  isolation: { accounts: number; rounds: number; roundMs: number };
-  /** Rounds with and without each fault of another upstream, and for how long creates are sent in each. */
-  upstreamIsolation: { rounds: number; roundMs: number };
-  /** Rounds of latencies under load; times to find the capacity, and at each share of it. */
-  load: { rounds: number; capacityMs: number; loadMs: number };
-  /** Webhooks of a round, and for how long and how often the delay of events at a constant rate is measured. */
-  deliveries: { events: number; steadyMs: number; steadyRounds: number };
-  /** Time for which creates are sent at each rate. */
-  timeToResult: { warmUpMs: number; durationMs: number };
-  pipeline: { rounds: number; leastInFlight: number; mostInFlight: number; bareMs: number };
-}
+const VERSION_FIGURES: readonly FigureName[] = ['create', 'read', 'pipeline', 'mcp'];
 
 const FULL_RUN = {
   rounds: 5,
   roundMs: 3_000,
   accounts: 1_000,
-  growth: { small: 10_000, large: 1_000_000, requests: 600 },
+  growth: { small: 10_000, large: 1_000_000 },
+  /**
+   * Requests that one client sends to two databases in turn: many short rounds, so that other load affects both alike.
+   */
+  alone: { rounds: 60, roundMs: 50 },
+  /** Accounts that are due at once. */
   grants: { accounts: 100_000 },
+  /** Accounts that are due while creates continue. */
   isolation: { accounts: 1_000_000, rounds: 5, roundMs: 20_000 },
   upstreamIsolation: { rounds: 3, roundMs: 8_000 },
+  /** Times to find the capacity, and at each share of it. */
   load: { rounds: 5, capacityMs: 1_500, loadMs: 4_000 },
   mcp: { sessions: 10_000 },
+  /** Thumbnails of each format in a round. */
   thumbnails: { repetitions: 20 },
+  /** Webhooks of a round; and for how long and how often the delay of events at a constant rate is measured. */
   deliveries: { events: 10_000, steadyMs: 20_000, steadyRounds: 5 },
   timeToResult: { warmUpMs: 5_000, durationMs: 20_000 },
   pipeline: { rounds: 3, leastInFlight: 500, mostInFlight: 8_000, bareMs: 6_000 },
 };
 
 /** Enough to see that everything works, and too little for reliable figures. */
-const QUICK_RUN = {
+const QUICK_RUN: typeof FULL_RUN = {
   rounds: 2,
   roundMs: 400,
   accounts: 200,
-  growth: { small: 1_000, large: 20_000, requests: 60 },
+  growth: { small: 1_000, large: 20_000 },
+  alone: { rounds: 10, roundMs: 50 },
   grants: { accounts: 10_000 },
   isolation: { accounts: 10_000, rounds: 1, roundMs: 2_000 },
   upstreamIsolation: { rounds: 1, roundMs: 2_000 },
@@ -103,7 +77,23 @@ const QUICK_RUN = {
   pipeline: { rounds: 1, leastInFlight: 250, mostInFlight: 500, bareMs: 1_000 },
 };
 
-export const USAGE = `npm run bench -- [options]
+/** Options of `npm run bench`, and the size of its workloads. */
+export interface BenchOptions extends Readonly<typeof FULL_RUN> {
+  only: readonly FigureName[];
+  /** Another checkout of the project, with a build, to compare this one with. */
+  against: string | undefined;
+  quick: boolean;
+  /** Uses the existing build. */
+  isBuilt: boolean;
+  /** Path of the JSON output; undefined writes it to a new folder. */
+  json: string | undefined;
+  /** A folder for CPU profiles of the service's processes. Profiled runs give somewhat low figures. */
+  profile: string | undefined;
+  /** Ledger entries of each database of `partitioned`; undefined: one for each generation and grant. */
+  ledgerRows: number | undefined;
+}
+
+const USAGE = `npm run bench -- [options]
 
 Measures the built service against its baselines, and prints how the ratios compare with the targets. Builds dist, and
 starts servers of its own. A full run takes about ten minutes.
@@ -118,12 +108,12 @@ starts servers of its own. A full run takes about ten minutes.
   --profile <folder>  write CPU profiles of the processes to this folder; lowers the figures
   --built             use the existing build`;
 
-/**
- * Reads the command line.
- * @throws Error with a sentence for the user.
- */
-export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
-  const { values } = parseCommandLine(args, {
+/** Ledger entries of an account after some years of use. */
+const MOST_ENTRIES_PER_ACCOUNT = 1_000;
+
+/** Reads the options of the process; exits for `--help` and for invalid ones. */
+export function readBenchOptions(): BenchOptions {
+  const values = readCommandLine('npm run bench', USAGE, {
     only: { type: 'string' },
     against: { type: 'string' },
     'ledger-rows': { type: 'string' },
@@ -132,33 +122,29 @@ export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
     json: { type: 'string' },
     profile: { type: 'string' },
   });
-  return values.help ? 'help' : buildOptions(values);
+  try {
+    const { quick, built: isBuilt, json, profile } = values;
+    const against = values.against === undefined ? undefined : parseCheckout(values.against);
+    const only = parseFigures(values.only, against !== undefined);
+    const ledgerRows = parseLedgerRows(values['ledger-rows'], only);
+    const sizes = quick ? QUICK_RUN : FULL_RUN;
+    const accounts = Math.max(sizes.accounts, Math.floor((ledgerRows ?? 0) / MOST_ENTRIES_PER_ACCOUNT));
+    return { ...sizes, accounts, only, against, quick, isBuilt, json, profile, ledgerRows };
+  } catch (error) {
+    return exitWithUsageError('npm run bench', error as Error);
+  }
 }
 
-function buildOptions(values: {
-  only?: string;
-  against?: string;
-  'ledger-rows'?: string;
-  quick: boolean;
-  built: boolean;
-  json?: string;
-  profile?: string;
-}): BenchOptions {
-  const against = values.against === undefined ? undefined : parseCheckout(values.against);
-  const defaults = against === undefined ? DEFAULT_FIGURES : VERSION_FIGURES;
-  const only = values.only === undefined ? defaults : values.only.split(',').map(parseFigureName);
-  const other = only.find((name) => !VERSION_FIGURES.some((known) => known === name));
-  if (against !== undefined && other !== undefined)
-    throw new Error(`--against does not compare ${other}, only: ${VERSION_FIGURES.join(', ')}.`);
-  const { quick, built: isBuilt, json, profile } = values;
-  const sizes = quick ? QUICK_RUN : FULL_RUN;
-  const ledgerRows = parseLedgerRows(values['ledger-rows'], only);
-  // A thousand entries per account, as after some years of use.
-  const accounts = Math.max(sizes.accounts, Math.floor((ledgerRows ?? 0) / MOST_ENTRIES_PER_ACCOUNT));
-  return { only, against, quick, isBuilt, json, profile, ...sizes, accounts, ledgerRows };
+function parseFigures(text: string | undefined, comparesVersions: boolean): readonly FigureName[] {
+  const known = comparesVersions ? VERSION_FIGURES : FIGURES;
+  if (text === undefined) return comparesVersions ? VERSION_FIGURES : DEFAULT_FIGURES;
+  return text.split(',').map((name) => {
+    const figure = FIGURES.find((of) => of === name.trim());
+    if (figure === undefined) throw new Error(`--only ${name}: unknown figure. Known: ${FIGURES.join(', ')}.`);
+    if (!known.includes(figure)) throw new Error(`--against does not compare ${figure}, only: ${known.join(', ')}.`);
+    return figure;
+  });
 }
-
-const MOST_ENTRIES_PER_ACCOUNT = 1_000;
 
 function parseLedgerRows(text: string | undefined, only: readonly FigureName[]): number | undefined {
   if (text === undefined) return undefined;
@@ -173,10 +159,4 @@ function parseCheckout(text: string): string {
   if (!existsSync(join(folder, 'dist/api/main.js')))
     throw new Error(`--against ${text}: has no build. Run \`npm run build\` there.`);
   return folder;
-}
-
-function parseFigureName(name: string): FigureName {
-  const figure = FIGURES.find((known) => known === name.trim());
-  if (figure === undefined) throw new Error(`--only ${name}: unknown figure. Known: ${FIGURES.join(', ')}.`);
-  return figure;
 }

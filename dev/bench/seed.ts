@@ -1,7 +1,6 @@
-import { INSERT_OWNERS } from '../insertOwners.ts';
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
-import { DELETION_BLOCK } from '../../shared/domain/generations/delete.ts';
+import { INSERT_OWNERS } from '../insertOwners.ts';
 import { writeLedgerHistory } from './ledgerHistory.ts';
 
 /** The initial data of a measurement: written by SQL, and consistent with every sum and counter of the service. */
@@ -35,11 +34,6 @@ export function getAccountKey(account: number): string {
 
 export function getAccountKeyHash(account: number): Buffer {
   return createHash('sha256').update(getAccountKey(account)).digest();
-}
-
-/** Returns the session cookie of an account; see `seedSessions`. */
-export function getSessionToken(account: number): string {
-  return createHash('sha256').update(`bench session ${account}`).digest('hex');
 }
 
 /** Every fifth generation is a video, the others are images. */
@@ -139,6 +133,20 @@ const HEALTH = `
   INSERT INTO upstream_health (model, position, upstream, status, consecutive_failures, consecutive_successes, probed_at, detail)
   SELECT model, 0, '', 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
 
+const STATEMENTS = [
+  ACCOUNTS,
+  INSERT_OWNERS,
+  KEYS,
+  SUBSCRIPTIONS,
+  GRANTS,
+  GENERATIONS,
+  BURNS,
+  USAGE,
+  TOTALS,
+  HOURS,
+  HEALTH,
+];
+
 /** Fills an empty database. */
 export async function seedDatabase(
   client: Client,
@@ -150,44 +158,9 @@ export async function seedDatabase(
            ${ledgerHistory}::bigint AS history
       FROM generate_series(1, ${accounts}) AS id
      UNION ALL SELECT ${SPARE_ACCOUNT}, 0, ${ledgerHistory}`);
-  for (const sql of [
-    ACCOUNTS,
-    INSERT_OWNERS,
-    KEYS,
-    SUBSCRIPTIONS,
-    GRANTS,
-    GENERATIONS,
-    BURNS,
-    USAGE,
-    TOTALS,
-    HOURS,
-    HEALTH,
-  ])
-    await client.query(sql);
+  for (const sql of STATEMENTS) await client.query(sql);
   await client.query('DROP TABLE bench_accounts');
   if (ledgerHistory > 0) await writeLedgerHistory(client, ledgerHistory);
   await client.query('VACUUM ANALYZE');
   await client.query('CHECKPOINT');
-}
-
-/** Deletes every twentieth generation of the hot account, with the same counters as deleting them one by one. */
-export async function deleteSomeGenerations(client: Client): Promise<void> {
-  await client.query(`
-    WITH gone AS (
-      UPDATE generations SET deleted_at = now() WHERE account_id = ${HOT_ACCOUNT} AND number % 20 = 0 RETURNING number
-    ), counted AS (
-      UPDATE accounts SET generations_deleted = (SELECT count(*) FROM gone) WHERE id = ${HOT_ACCOUNT}
-    )
-    INSERT INTO generation_deletion_counts (account_id, block, deleted)
-    SELECT ${HOT_ACCOUNT}, (number - 1) / ${DELETION_BLOCK}, count(*) FROM gone GROUP BY 2`);
-  await client.query('VACUUM ANALYZE generations, generation_deletion_counts, accounts');
-}
-
-/** Signs all accounts in. */
-export async function seedSessions(client: Client): Promise<void> {
-  await client.query(`
-    INSERT INTO sessions (token_hash, uuid, person_id, account_id, member_number, created_at, last_used_at, expires_at)
-    SELECT sha256(convert_to(encode(sha256(convert_to('bench session ' || account_id, 'UTF8')), 'hex'), 'UTF8')),
-           gen_random_uuid(), person_id, account_id, number, now(), now(), now() + interval '1 day' FROM members`);
-  await client.query('VACUUM ANALYZE sessions');
 }

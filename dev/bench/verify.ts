@@ -1,7 +1,4 @@
-import { Redis } from 'ioredis';
 import type { Client } from 'pg';
-import { SPARE_ACCOUNT } from './seed.ts';
-import { REDIS_PREFIX } from './environment.ts';
 
 /** Accounts whose numbers contradict their ledger, their generations or their usage. There must be none. */
 const INCONSISTENT_ACCOUNTS = `
@@ -32,39 +29,16 @@ const INCONSISTENT_ACCOUNTS = `
 export async function verifySums(client: Client, generations: number): Promise<void> {
   const [found] = (await client.query<{ count: number; example: string }>(INCONSISTENT_ACCOUNTS)).rows;
   if (found!.count > 0) throw new Error(`${found!.count} accounts are inconsistent, for example ${found!.example}.`);
-  const [stored] = (await client.query<{ count: number }>('SELECT count(*)::int AS count FROM generations')).rows;
-  if (stored!.count !== generations) {
-    throw new Error(`${stored!.count} generations are stored, but ${generations} were acknowledged.`);
-  }
+  verifyCount('stored generations', await countRows(client, 'generations'), generations);
 }
 
-/**
- * Checks that a waiting job names every generation of the API: a create without its dispatch is only half of a create.
- * Empties the Redis afterwards.
- * @throws Error if the numbers differ.
- */
-export async function verifyDispatches(redisUrl: string, client: Client, byApi: number): Promise<void> {
-  const { rows } = await client.query<{ uuid: string }>('SELECT uuid FROM generations WHERE account_id <> $1', [
-    SPARE_ACCOUNT,
-  ]);
-  const redis = new Redis(redisUrl);
-  const named = new Set<string>();
-  // Independent of queue names: no worker has run, so that all jobs still exist.
-  for (const job of await redis.keys(`{${REDIS_PREFIX}:*`)) {
-    const data = (await redis.type(job)) === 'hash' ? await redis.hget(job, 'data') : null;
-    for (const [uuid] of data?.matchAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []) named.add(uuid);
-  }
-  await redis.flushall();
-  redis.disconnect();
-  const enqueued = rows.filter(({ uuid }) => named.has(uuid)).length;
-  if (enqueued !== byApi)
-    throw new Error(`${enqueued} dispatches are waiting, but the API created ${byApi} generations.`);
+/** Counts rows. @param from what follows FROM. */
+export async function countRows(client: Client, from: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${from}`);
+  return rows[0]!.count;
 }
 
-/** @throws Error if a generation has not succeeded. */
-export async function verifyAllSucceeded(client: Client): Promise<void> {
-  const { rows } = await client.query<{ others: number }>(
-    `SELECT count(*)::int AS others FROM generations WHERE status <> 'succeeded'`,
-  );
-  if (rows[0]!.others > 0) throw new Error(`${rows[0]!.others} generations did not succeed.`);
+/** @throws Error with what was counted, if it is another number. */
+export function verifyCount(what: string, counted: number, expected: number): void {
+  if (counted !== expected) throw new Error(`${what}: ${counted}, but ${expected} were expected.`);
 }

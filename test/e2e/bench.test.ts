@@ -12,9 +12,9 @@ describe('npm run bench', () => {
     const { status, out, err } = await runProgram({ args: args.split(' '), env: process.env });
     expect(status, err).to.equal(0);
     expect(out, err).to.match(/figure +value +required +goal/);
-    const { rows } = JSON.parse(readFileSync(json, 'utf8')) as { rows: { title: string; value: number | null }[] };
+    const { rows } = JSON.parse(readFileSync(json, 'utf8')) as { rows: { name: string; value: number | null }[] };
     expect(rows.length).to.be.above(3);
-    for (const { title, value } of rows) expect(value, title).to.satisfy((is: number | null) => is === null || is > 0);
+    for (const { name, value } of rows) expect(value, name).to.satisfy((is: number | null) => is === null || is > 0);
   });
 
   it('lists the known figures when --only names an unknown one', async () => {

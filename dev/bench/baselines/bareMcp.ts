@@ -12,19 +12,19 @@ import { serveParent } from '../childProcess.ts';
  */
 const sessions = new Map<string, StreamableHTTPServerTransport>();
 
-function buildServer(): McpServer {
+async function connect(transport: StreamableHTTPServerTransport): Promise<McpServer> {
   const server = new McpServer({ name: 'bare', version: '1.0.0' });
   server.registerTool('get_usage', { description: 'Nothing.' }, () => ({
     content: [{ type: 'text', text: 'nothing' }],
   }));
+  await server.connect(transport);
   return server;
 }
 
 async function servePerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const server = buildServer();
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
+  const server = await connect(transport);
   response.once('close', () => void server.close());
-  await server.connect(transport);
   await transport.handleRequest(request, response);
 }
 
@@ -36,16 +36,19 @@ async function servePerSession(request: IncomingMessage, response: ServerRespons
     enableJsonResponse: true,
     onsessioninitialized: (id) => void sessions.set(id, transport),
   });
-  await buildServer().connect(transport);
+  await connect(transport);
   await transport.handleRequest(request, response);
 }
 
-async function listenOnFreePort(serve: typeof servePerRequest): Promise<number> {
+async function listen(serve: typeof servePerRequest): Promise<number> {
   const server = createServer((request, response) => void serve(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-const ports = { built: await listenOnFreePort(servePerRequest), kept: await listenOnFreePort(servePerSession) };
-serveParent({ ports: () => ports });
+const ports = { built: await listen(servePerRequest), kept: await listen(servePerSession) };
+const handlers = { ports: () => ports };
+export type BareMcp = typeof handlers;
+
+serveParent(handlers);

@@ -15,45 +15,28 @@ const SCOPE = 'svc:read svc:write';
 
 const storedPayloads = new Map<string, AdapterPayload>();
 
-class MapAdapter implements Adapter {
-  readonly model: string;
+const doNothing = async (): Promise<undefined> => {};
 
-  constructor(model: string) {
-    this.model = model;
-  }
-
-  private key(id: string): string {
-    return `${this.model}:${id}`;
-  }
-
-  async upsert(id: string, payload: AdapterPayload): Promise<void> {
-    storedPayloads.set(this.key(id), payload);
-  }
-
-  async find(id: string): Promise<AdapterPayload | undefined> {
-    return storedPayloads.get(this.key(id));
-  }
-
-  async findByUserCode(): Promise<undefined> {}
-
-  async findByUid(): Promise<undefined> {}
-
-  async consume(id: string): Promise<void> {
-    const payload = storedPayloads.get(this.key(id));
-    if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1_000);
-  }
-
-  async destroy(id: string): Promise<void> {
-    storedPayloads.delete(this.key(id));
-  }
-
-  async revokeByGrantId(): Promise<void> {}
+function createAdapter(model: string): Adapter {
+  const toKey = (id: string) => `${model}:${id}`;
+  return {
+    upsert: async (id, payload) => void storedPayloads.set(toKey(id), payload),
+    find: async (id) => storedPayloads.get(toKey(id)),
+    consume: async (id) => {
+      const payload = storedPayloads.get(toKey(id));
+      if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1_000);
+    },
+    destroy: async (id) => void storedPayloads.delete(toKey(id)),
+    findByUserCode: doNothing,
+    findByUid: doNothing,
+    revokeByGrantId: doNothing,
+  };
 }
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
 
 const provider = new Provider('http://127.0.0.1', {
-  adapter: MapAdapter,
+  adapter: createAdapter,
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'bench' }] },
   clients: [
     {
@@ -92,25 +75,16 @@ async function createSecrets(kind: 'code' | 'refresh', count: number, challenge:
   const made: string[] = [];
   const client = (await provider.Client.find(CLIENT))!;
   for (let index = 0; index < count; index += 1) {
-    const grant = new provider.Grant({ accountId: `account-${index % 1_000}`, clientId: CLIENT });
+    const accountId = `account-${index % 1_000}`;
+    const grant = new provider.Grant({ accountId, clientId: CLIENT });
     grant.addResourceScope(RESOURCE, SCOPE);
-    const common = { client, accountId: `account-${index % 1_000}`, grantId: await grant.save(), scope: SCOPE };
+    const grantId = await grant.save();
+    const common = { client, accountId, grantId, scope: SCOPE, gty: 'authorization_code', resource: RESOURCE };
+    const proof = { redirectUri: REDIRECT, codeChallenge: challenge, codeChallengeMethod: 'S256' };
     const token =
       kind === 'code'
-        ? new provider.AuthorizationCode({
-            ...common,
-            gty: 'authorization_code',
-            redirectUri: REDIRECT,
-            codeChallenge: challenge,
-            codeChallengeMethod: 'S256',
-            resource: RESOURCE,
-          })
-        : new provider.RefreshToken({
-            ...common,
-            gty: 'authorization_code',
-            resource: RESOURCE,
-            rotations: 0,
-          });
+        ? new provider.AuthorizationCode({ ...common, ...proof })
+        : new provider.RefreshToken({ ...common, rotations: 0 });
     made.push(await token.save());
   }
   return made;
@@ -119,4 +93,7 @@ async function createSecrets(kind: 'code' | 'refresh', count: number, challenge:
 const server = provider.listen(0, '127.0.0.1');
 await once(server, 'listening');
 
-serveParent({ port: () => (server.address() as AddressInfo).port, make: createSecrets, client: () => CLIENT });
+const handlers = { port: () => (server.address() as AddressInfo).port, make: createSecrets };
+export type OidcProvider = typeof handlers;
+
+serveParent(handlers);

@@ -4,9 +4,9 @@ import { serveParent } from '../childProcess.ts';
 sharp.cache(false);
 sharp.concurrency(1);
 
-/** Thumbnails of the same size and quality by sharp's defaults, one after the other. */
-serveParent({
-  render: async (files: string[], repetitions: number) => {
+const handlers = {
+  /** Makes thumbnails of the same size and quality by sharp's defaults, one after the other. */
+  makeThumbnails: async (files: string[], repetitions: number): Promise<{ done: number; bytes: number }> => {
     let bytes = 0;
     for (let repetition = 0; repetition < repetitions; repetition += 1) {
       for (const file of files) {
@@ -14,7 +14,10 @@ serveParent({
         bytes += (await picture.toBuffer()).length;
       }
     }
-    const count = files.length * repetitions;
-    return { count, bytes: bytes / count };
+    const done = files.length * repetitions;
+    return { done, bytes: bytes / done };
   },
-});
+};
+export type PlainThumbnails = typeof handlers;
+
+serveParent(handlers);

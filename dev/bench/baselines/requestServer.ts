@@ -2,16 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /**
- * Serves HTTP on a free local port with just as much of the protocol as the service's clients need, to leave the machine
- * to the processes that are measured.
+ * Serves HTTP on a free local port with just as much of the protocol as the service's clients need, to leave the
+ * machine to the processes that are measured.
  * @param receive is called with each complete request, as text, and writes the response.
- * @param backlog number of connections that may wait to be accepted.
  * @returns the address, without a trailing slash.
  */
-export async function serveRequests(
-  receive: (socket: Socket, request: string) => void,
-  backlog?: number,
-): Promise<string> {
+export async function serveRequests(receive: (socket: Socket, request: string) => void): Promise<string> {
   const server = createServer({ noDelay: true }, (socket) => {
     let received = '';
     socket.setEncoding('latin1');
@@ -24,7 +20,7 @@ export async function serveRequests(
       }
     });
   });
-  server.listen({ port: 0, host: '127.0.0.1', ...(backlog === undefined ? {} : { backlog }) });
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
@@ -35,4 +31,10 @@ function getRequestLength(text: string): number {
   if (headEnd < 0) return 0;
   const body = Number(/\r\ncontent-length: *(\d+)/i.exec(text.slice(0, headEnd))?.[1] ?? 0);
   return text.length >= headEnd + 4 + body ? headEnd + 4 + body : 0;
+}
+
+/** Builds a response with a JSON body. */
+export function buildResponse(status: number, body: object): string {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 ${status} -\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 }

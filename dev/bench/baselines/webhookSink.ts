@@ -1,21 +1,21 @@
 import type { Socket } from 'node:net';
 import { serveParent } from '../childProcess.ts';
-import { serveRequests } from './requestServer.ts';
+import { buildResponse, serveRequests } from './requestServer.ts';
 
 /**
- * Receives webhooks with just as much HTTP as the service's client needs. Paths that start with `/hang` get no response;
- * those that start with `/ok` are counted, with the delay since the time in the body. All others are unknown: workers
- * probe their upstreams here as well.
+ * Receives webhooks with just as much HTTP as the service's client needs. Paths that start with `/hang` get no
+ * response; those that start with `/ok` are counted, with the delay since the time in the body. All others are unknown:
+ * workers probe their upstreams here as well.
  */
 const ACCEPTED = 'HTTP/1.1 200 -\r\nContent-Length: 0\r\n\r\n';
-const UNKNOWN = 'HTTP/1.1 404 -\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+const UNKNOWN = buildResponse(404, {});
 const CLOSING = 'HTTP/1.1 200 -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 let delays: number[] = [];
 let firstAt = 0;
 let lastAt = 0;
 
-const base = await serveRequests(receive, 4_096);
+const base = await serveRequests(receive);
 
 function receive(socket: Socket, request: string): void {
   if (request.startsWith('POST /hang')) return;
@@ -28,15 +28,18 @@ function receive(socket: Socket, request: string): void {
   if (isLast) socket.end();
 }
 
-serveParent({
+const handlers = {
   base: () => base,
   reset: () => {
     delays = [];
   },
   count: () => delays.length,
   result: () => ({
-    count: delays.length,
-    perSecond: (1_000 * (delays.length - 1)) / (lastAt - firstAt),
-    delaysMs: delays,
+    done: delays.length,
+    'per second': (1_000 * (delays.length - 1)) / (lastAt - firstAt),
+    ms: delays,
   }),
-});
+};
+export type WebhookSink = typeof handlers;
+
+serveParent(handlers);

@@ -18,10 +18,11 @@ export interface ChargeStatement {
   valuesFor(account: number, waits: boolean): unknown[];
 }
 
-interface Query {
-  name: string;
-  text: string;
-  values: unknown[];
+/** Values that differ between two generations. */
+interface Placeholders {
+  uuid: string;
+  account: number;
+  keyHash: Buffer;
 }
 
 /**
@@ -29,19 +30,17 @@ interface Query {
  * comparison then uses the same SQL by construction, however the service builds it.
  */
 export async function captureChargeStatement(): Promise<ChargeStatement> {
-  let captured: Query | undefined;
+  let captured: { name: string; text: string; values: unknown[] } | undefined;
   const service = await openService(parseConfig(process.env));
   await openQueues();
   const original = Reflect.get(pg.Client.prototype, 'query') as (...args: unknown[]) => unknown;
   Reflect.set(pg.Client.prototype, 'query', function query(this: pg.Client, ...args: unknown[]) {
-    const [sent] = args as [Partial<Query> | undefined];
-    if (sent?.name === 'charge_generations') captured = { ...(sent as Query) };
+    const [sent] = args as [typeof captured];
+    if (sent?.name === 'charge_generations') captured = { ...sent };
     return original.apply(this, args);
   });
   const keyHash = getAccountKeyHash(SPARE_ACCOUNT);
-  const {
-    generation: { uuid },
-  } = await createGeneration(
+  const { generation } = await createGeneration(
     { accountId: SPARE_ACCOUNT, credential: { kind: 'key', hash: keyHash, address: '127.0.0.1' } },
     {
       model: 'imgmodel-2',
@@ -56,7 +55,7 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
   if (captured === undefined)
     throw new Error('The service created a generation without a charge statement that could be captured.');
   const { name, text, values } = captured;
-  const spare: Placeholders = { uuid, account: SPARE_ACCOUNT, keyHash, keyHex: keyHash.toString('hex') };
+  const spare: Placeholders = { uuid: generation.uuid, account: SPARE_ACCOUNT, keyHash };
   const hashes = new Map<number, Buffer>();
   return {
     name,
@@ -64,18 +63,11 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
     valuesFor: (account, waits) => {
       let hash = hashes.get(account);
       if (hash === undefined) hashes.set(account, (hash = getAccountKeyHash(account)));
-      const placeholders: Placeholders = { uuid: uuidv7(), account, keyHash: hash, keyHex: hash.toString('hex') };
+      const placeholders: Placeholders = { uuid: uuidv7(), account, keyHash: hash };
       // The last parameter says whether the call waits.
       return [...values.slice(0, -1).map((value) => substitute(value, spare, placeholders)), waits];
     },
   };
-}
-
-interface Placeholders {
-  uuid: string;
-  account: number;
-  keyHash: Buffer;
-  keyHex: string;
 }
 
 function substitute(value: unknown, from: Placeholders, to: Placeholders): unknown {
@@ -83,7 +75,7 @@ function substitute(value: unknown, from: Placeholders, to: Placeholders): unkno
     return value
       .replaceAll(from.uuid, to.uuid)
       .replaceAll(String(from.account), String(to.account))
-      .replaceAll(from.keyHex, to.keyHex);
+      .replaceAll(from.keyHash.toString('hex'), to.keyHash.toString('hex'));
   }
   if (value === from.account) return to.account;
   if (Buffer.isBuffer(value)) return value.equals(from.keyHash) ? to.keyHash : value;

@@ -1,92 +1,94 @@
+import { createHmac } from 'node:crypto';
 import { serveParent } from '../childProcess.ts';
-import { type LoopClient, type ClosedLoop, runLoop, startLoop } from './closedLoop.ts';
-import { REQUEST_NUMBER } from '../httpRequests.ts';
-import { type HttpConnection, openHttpConnection } from './connection.ts';
-import { runOpenLoop } from './openLoop.ts';
+import { REQUEST_NUMBER, STRIPE_SIGNATURE } from '../httpRequests.ts';
+import { HttpConnection } from './connection.ts';
+import { Loop, type LoopClient, type LoopResult, runLoop } from './loop.ts';
 
 /**
- * Prepared requests to one server, sent in rotation; each must return the same status. `REQUEST_NUMBER`, at the same place
- * in all of them, is replaced by the number of the request.
+ * Prepared requests to one server, sent in rotation; each must return the same status. `REQUEST_NUMBER`, at the same
+ * place in all of them, is replaced by the number of the request.
  */
 export interface PreparedRequests {
   name: string;
   port: number;
-  expect: number;
+  /** Default: 200. */
+  expect?: number;
   requests: string[];
+  /** Signs each request as Stripe does, in place of `STRIPE_SIGNATURE`. */
+  stripeSecret?: string;
 }
 
-interface Preparation extends Omit<PreparedRequests, 'requests'> {
-  requests: Buffer[];
-  /** Offset of the request's number; -1 without one. */
-  numberAt: number;
+interface Plan extends Required<Omit<PreparedRequests, 'requests' | 'stripeSecret'>> {
+  templates: Buffer[];
+  /** Replaces the placeholders of a request. */
+  complete: (template: Buffer, number: number) => Buffer;
   sent: number;
+  done: number;
   connections: HttpConnection[];
 }
 
-const prepared = new Map<string, Preparation>();
-let running: ClosedLoop | undefined;
+/** Requests in progress at a time at a constant rate, as a balancer limits them (docs/load-balancing.md). */
+const MAX_CONNECTIONS = 128;
 
-function prepare({ requests, ...rest }: PreparedRequests): void {
-  const numberAt = requests[0]!.indexOf(REQUEST_NUMBER);
-  const bytes = requests.map((text) => Buffer.from(text));
-  prepared.set(rest.name, { ...rest, requests: bytes, numberAt, sent: 0, connections: [] });
+const plans = new Map<string, Plan>();
+let running: Loop | undefined;
+
+function prepare({ name, port, expect = 200, requests, stripeSecret }: PreparedRequests): void {
+  const [first = ''] = requests;
+  const [numberAt, signatureAt] = [first.indexOf(REQUEST_NUMBER), first.indexOf(STRIPE_SIGNATURE)];
+  const bodyAt = first.indexOf('\r\n\r\n') + 4;
+  const complete = (template: Buffer, number: number): Buffer => {
+    const request = Buffer.from(template);
+    request.write(String(number).padStart(REQUEST_NUMBER.length, '0'), numberAt);
+    if (stripeSecret === undefined) return request;
+    const time = Math.floor(Date.now() / 1_000);
+    const hmac = createHmac('sha256', stripeSecret).update(`${time}.`).update(request.subarray(bodyAt));
+    request.write(`t=${time},v1=${hmac.digest('hex')}`, signatureAt);
+    return request;
+  };
+  const templates = requests.map((text) => Buffer.from(text));
+  const plan = { name, port, expect, templates, sent: 0, done: 0, connections: [] };
+  plans.set(name, { ...plan, complete: numberAt < 0 ? (template) => template : complete });
 }
 
-function getPlan(name: string): Preparation {
-  const plan = prepared.get(name);
-  if (plan === undefined) throw new Error(`There are no requests named ${name}.`);
-  return plan;
-}
-
-async function getClients(name: string, count: number): Promise<LoopClient[]> {
-  const plan = getPlan(name);
-  while (plan.connections.length < count) plan.connections.push(await openHttpConnection(plan.port));
-  return plan.connections.slice(0, count).map((connection) => (done) => send(plan, connection, done));
-}
-
-function send(plan: Preparation, connection: HttpConnection, done: (error: Error | null) => void): void {
-  const request = plan.requests[plan.sent % plan.requests.length] as Buffer;
+function send(plan: Plan, connection: HttpConnection, done: (error: Error | null) => void): void {
+  const template = plan.templates[plan.sent % plan.templates.length] as Buffer;
   plan.sent += 1;
-  if (plan.numberAt >= 0) request.write(String(plan.sent).padStart(REQUEST_NUMBER.length, '0'), plan.numberAt);
-  connection.exchange(request, (error, status, body) => {
-    if (error === null && status === plan.expect) done(null);
-    else
-      done(error ?? new Error(`${plan.name}: ${status} instead of ${plan.expect}: ${body.toString().slice(0, 300)}`));
+  connection.exchange(plan.complete(template, plan.sent), (error, status, body) => {
+    if (error === null && status !== plan.expect)
+      error = new Error(`${plan.name}: ${status} instead of ${plan.expect}: ${body.toString().slice(0, 300)}`);
+    if (error !== null) return done(error);
+    plan.done += 1;
+    done(null);
   });
 }
 
-/**
- * Sends one request to each target in turn, many times over: the fairest way to compare times. @returns the times of
- * each target in ms.
- */
-async function alternate(names: string[], times: number): Promise<number[][]> {
-  const clients = await Promise.all(names.map(async (name) => (await getClients(name, 1))[0] as LoopClient));
-  const latencies: number[][] = names.map(() => []);
-  for (let time = 0; time < times; time += 1) {
-    for (const [index, client] of clients.entries()) {
-      const startedAt = performance.now();
-      await new Promise<void>((resolve, reject) => client((error) => (error === null ? resolve() : reject(error))));
-      latencies[index]!.push(performance.now() - startedAt);
-    }
-  }
-  return latencies;
+async function getClients(name: string, count: number): Promise<LoopClient[]> {
+  const plan = plans.get(name);
+  if (plan === undefined) throw new Error(`There are no requests named ${name}.`);
+  while (plan.connections.length < count) plan.connections.push(await HttpConnection.open(plan.port));
+  return plan.connections.slice(0, count).map((connection) => (done) => send(plan, connection, done));
 }
 
-serveParent({
+const handlers = {
   prepare,
-  alternate,
-  run: async (name: string, clients: number, durationMs: number) =>
+  /** Clients that each send their next request when the last one is answered. */
+  run: async (name: string, clients: number, durationMs: number): Promise<LoopResult> =>
     runLoop(await getClients(name, clients), durationMs),
-  runOpen: async (name: string, perSecond: number, durationMs: number) => {
-    const plan = getPlan(name);
-    const open = () => openHttpConnection(plan.port);
-    return runOpenLoop(perSecond, durationMs, plan.connections, open, (connection, done) =>
-      send(plan, connection, done),
-    );
+  /** Requests at a constant rate; those that find no free connection wait, and their time counts. */
+  runAtRate: async (name: string, perSecond: number, durationMs: number): Promise<LoopResult> =>
+    runLoop(await getClients(name, MAX_CONNECTIONS), durationMs, perSecond),
+  start: async (name: string, clients: number, limit: number): Promise<void> => {
+    running = new Loop(await getClients(name, clients), { limit });
   },
-  start: async (name: string, clients: number, allowed: number) => {
-    running = startLoop(await getClients(name, clients), allowed);
-  },
-  allow: (total: number) => running?.allow(total),
-  stop: () => running?.stop(),
-});
+  allow: (total: number): void => running?.allow(total),
+  stop: (): Promise<LoopResult> => running!.stop(),
+  /** Counts the creates that all servers, or the one on a port, have accepted. */
+  countCreated: (port?: number): number =>
+    [...plans.values()]
+      .filter((plan) => plan.expect === 201 && (port === undefined || plan.port === port))
+      .reduce((sum, plan) => sum + plan.done, 0),
+};
+export type HttpLoad = typeof handlers;
+
+serveParent(handlers);

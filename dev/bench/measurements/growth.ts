@@ -1,112 +1,62 @@
-import type { Client } from 'pg';
+import { REPORTS } from '../../../shared/domain/reports/index.ts';
 import { PAGE_SIZE } from '../../../shared/spec/limits.ts';
-import type { BenchChild } from '../childProcess.ts';
-import type { Measurement } from '../report.ts';
-import { buildCreateRequest, buildGetRequest } from '../httpRequests.ts';
-import { deleteSomeGenerations, getAccountEmail, HOT_ACCOUNT, type Seed, seedDatabase } from '../seed.ts';
-import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { median } from '../../local/statistics.ts';
-import type { TargetName } from '../targets.ts';
-import { verifySums } from '../verify.ts';
+import type { Bench } from '../bench.ts';
+import type { Figures } from '../figure.ts';
+import { buildCreate, buildGet, buildKeyGet } from '../httpRequests.ts';
+import { getAccountEmail, HOT_ACCOUNT } from '../seed.ts';
+import { startSides } from '../sides.ts';
+import { buildSessionHeader, deleteSomeGenerations, seedSessions } from '../specialSeeds.ts';
 
-/** A seeded database with an API of its own. */
-export interface BenchDatabase {
-  name: string;
-  url: string;
-  /** Identifies the database in the report. */
-  label: string;
-  client: Client;
-  api: BenchApi;
-}
+const ACCOUNT_PAGES = ['/account/', '/account/usage/', '/account/ledger/', '/account/library/', '/account/billing/'];
 
 /**
- * Measures how much longer requests take with a hundred times the rows. Two databases run side by side with an API
- * each, and requests alternate between them. In the large database one account owns half of the rows; in the small one
- * it owns all, since page 500 would not exist otherwise.
+ * Measures how much longer requests take with a hundred times the rows: those of the API, the pages of an account, and
+ * the reports for staff over their default range. In the large database one account owns half of the rows; in the small
+ * one it owns all, since page 500 would not exist otherwise.
  */
-export async function measureGrowth(environment: BenchEnvironment): Promise<Measurement[]> {
-  const { small, large, requests } = environment.options.growth;
-  const others = environment.options.accounts - 1;
-  const rowsPerAccount = Math.floor(large / 2 / others);
-  const databases = [
-    await prepareDatabase(environment, 'bench_small', { hotRows: small, rowsPerAccount: 0 }),
-    await prepareDatabase(environment, 'bench_large', { hotRows: large - others * rowsPerAccount, rowsPerAccount }),
-  ];
-  const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
-  const middle = small / PAGE_SIZE;
-  const compare = (request: string, expect = 200) => compareDatabases(http, databases, [request], expect, requests);
+export async function* measure(bench: Bench): Figures {
+  const { accounts, growth, only } = bench.options;
+  const rowsPerAccount = Math.floor(growth.large / 2 / (accounts - 1));
+  const common = {
+    env: { STAFF_EMAILS: getAccountEmail(HOT_ACCOUNT) },
+    afterSeed: ({ client }: { client: Parameters<typeof seedSessions>[0] }) => seedSessions(client),
+  };
+  const large = { ...common, hotRows: growth.large - (accounts - 1) * rowsPerAccount, rowsPerAccount };
+  const sides = await startSides(bench, 'growth', large, { ...common, hotRows: growth.small });
 
-  const measured: [TargetName, string, number?][] = [
-    ['growthFirst', buildHotGetRequest('/api/generations/')],
-    ['growthMiddle', buildHotGetRequest(`/api/generations/?page=${middle}`)],
-    ['growthLedger', buildHotGetRequest('/api/ledger/')],
-    ['growthUsage', buildHotGetRequest('/api/usage/summary/')],
-    ['growthStaff', buildHotGetRequest('/api/admin/metrics/')],
-    ['growthCreate', buildCreateRequest(HOT_ACCOUNT), 201],
-  ];
-  const measurements: Measurement[] = [];
-  for (const [target, request, expect] of measured) measurements.push({ target, ...(await compare(request, expect)) });
-  // Up to 10,001 matches are counted: most of the small database, and as many of the large one.
-  for (const path of ['/api/generations/?kind=image', '/api/ledger/?entry_type=burn']) {
-    measurements.push({ title: `growth: ${path}`, ...(await compare(buildHotGetRequest(path))) });
+  if (only.includes('pages')) {
+    const pages = [...ACCOUNT_PAGES, ...REPORTS.map(({ slug }) => `/admin/reports/${slug}/`)];
+    for (const path of pages) {
+      const requests = [buildGet(path, buildSessionHeader(HOT_ACCOUNT))];
+      // Pages read several tables, so their times vary more than those of one request of the API.
+      yield sides.compare({ name: `page growth: ${path}`, requests, target: [1.5, 1.1] });
+    }
   }
-  for (const { client } of databases) await deleteSomeGenerations(client);
-  const deletions = await compare(buildHotGetRequest(`/api/generations/?page=${middle - middle / 10}`));
-  measurements.push({ title: `growth: list, page ${middle - middle / 10}, 5 % deleted`, ...deletions });
-  const last = await compare(buildHotGetRequest(`/api/generations/?page=1000000`));
-  measurements.push({ title: 'growth: list, a page past the end', ...last });
-  await Promise.all([...databases.map(({ api }) => api.end()), http.end()]);
-  return measurements;
-}
-
-function buildHotGetRequest(path: string): string {
-  return buildGetRequest(HOT_ACCOUNT, path);
-}
-
-interface PrepareOptions {
-  /** Changes the schema of the empty database. */
-  beforeSeed?: (client: Client) => Promise<void>;
-  /** Value of CATALOG; undefined for the default models. */
-  catalog?: string;
-}
-
-/** Creates and seeds a database, and starts an API on it. */
-export async function prepareDatabase(
-  environment: BenchEnvironment,
-  name: string,
-  rows: Omit<Seed, 'accounts'>,
-  { beforeSeed = async () => {}, catalog }: PrepareOptions = {},
-): Promise<BenchDatabase> {
-  const { accounts } = environment.options;
-  const total = rows.hotRows + (accounts - 1) * rows.rowsPerAccount;
-  const { url, client } = await environment.database(name);
-  await beforeSeed(client);
-  await seedDatabase(client, { accounts, ...rows });
-  await verifySums(client, total);
-  if (catalog !== undefined) await environment.release(url, catalog);
-  const api = await environment.api(url, {
-    STAFF_EMAILS: getAccountEmail(HOT_ACCOUNT),
-    ...(catalog === undefined ? {} : { CATALOG: catalog }),
-  });
-  return { name, url, label: total.toLocaleString('en-US'), client, api };
-}
-
-/** Sends the same requests, in rotation, to two databases in turn. */
-export async function compareDatabases(
-  http: BenchChild,
-  databases: BenchDatabase[],
-  requests: string[],
-  expect: number,
-  times: number,
-): Promise<Pick<Measurement, 'value' | 'parts'>> {
-  for (const { name, api } of databases) {
-    await http.call('prepare', { name, port: api.port, expect, requests });
+  if (only.includes('growth')) {
+    const middle = growth.small / PAGE_SIZE;
+    const target = [1.2, 1.05] as const;
+    for (const [name, path] of [
+      ['list, page 1', '/api/generations/'],
+      ['list, a middle page', `/api/generations/?page=${middle}`],
+      ['ledger, page 1', '/api/ledger/'],
+      ['usage summary', '/api/usage/summary/'],
+      ['staff metrics', '/api/admin/metrics/'],
+    ] as const)
+      yield sides.compare({ name: `growth: ${name}`, requests: buildHotGet(path), target });
+    yield sides.compare({ name: 'growth: create', requests: [buildCreate(HOT_ACCOUNT)], expect: 201, target });
+    // Up to 10,001 matches are counted: most of the small database, and as many of the large one.
+    for (const path of ['/api/generations/?kind=image', '/api/ledger/?entry_type=burn'])
+      yield sides.compare({ name: `growth: ${path}`, requests: buildHotGet(path) });
+    await sides.verify();
+    for (const { client } of sides.all) await deleteSomeGenerations(client);
+    for (const page of [middle - middle / 10, 1_000_000])
+      yield sides.compare({
+        name: `growth: list, page ${page}, 5 % deleted`,
+        requests: buildHotGet(`/api/generations/?page=${page}`),
+      });
   }
-  const names = databases.map(({ name }) => name);
-  // Warms up the code, and prepares the statements and plans on every connection of the pools.
-  await http.call('alternate', names, Math.ceil(times / 3));
-  const latencies = await http.call<number[][]>('alternate', names, times);
-  const medians = latencies.map(median);
-  const parts = databases.map(({ label }, index) => [`ms at ${label}`, medians[index]]);
-  return { value: medians[1]! / medians[0]!, parts: Object.fromEntries(parts) as Record<string, number> };
+}
+
+function buildHotGet(path: string): string[] {
+  return [buildKeyGet(HOT_ACCOUNT, path)];
 }

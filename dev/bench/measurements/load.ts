@@ -1,67 +1,65 @@
 import type { Client } from 'pg';
-import { alternateRounds, median, medianRatio, quantile } from '../../local/statistics.ts';
-import type { BenchChild } from '../childProcess.ts';
-import type { BenchEnvironment } from '../environment.ts';
-import { buildCreateRequest, buildGetRequest, listSpreadAccounts } from '../httpRequests.ts';
-import type { LoopResult } from '../load/closedLoop.ts';
-import type { PreparedRequests } from '../load/httpLoad.ts';
-import type { OpenLoopResult } from '../load/openLoop.ts';
-import { emptyRedis } from '../pipelineRounds.ts';
-import { formatQuantiles, type Measurement } from '../report.ts';
-import { seedDatabase } from '../seed.ts';
-import type { TargetName } from '../targets.ts';
-import { verifySums } from '../verify.ts';
+import type { BareKoa } from '../baselines/bareKoa.ts';
+import type { Bench } from '../bench.ts';
+import type { Figures } from '../figure.ts';
+import { buildCreate, buildCreates, buildKeyGet, buildReads, listSpreadAccounts } from '../httpRequests.ts';
 
 /** Clients of the closed loop that finds the capacity. */
 const CLIENTS = 128;
 /** As many as the creates of a run fill. */
 const WAL_FILES = 150;
 /** Generations of each account: more than a page. */
-const ROWS_PER_ACCOUNT = 30;
-
-/** Shares of the lower capacity at which requests are sent, with the figure of the larger one. */
-const SHARES = [0.5, 0.8] as const;
-const OPERATIONS = { create: 'loadCreate', read: 'loadRead', list: 'loadList' } as const satisfies Record<
-  string,
-  TargetName
->;
-type Operation = keyof typeof OPERATIONS;
-
-interface LoadFixture {
-  environment: BenchEnvironment;
-  http: BenchChild;
-  /** Accepted creates of both sides. */
-  created: number;
-}
+const ROWS = 30;
 
 /**
- * Measures the latencies of creates, reads and lists beside bare Koa with one statement, both at the same rate: half and four
- * fifths of the lower one of their capacities. Requests are sent at a constant rate, and latency counts from when a request
- * was to be sent: while the service stalls, requests that it delays count.
+ * Measures the latencies of creates, reads and lists beside bare Koa with one statement, both at the same rate: half
+ * and four fifths of the lower one of their capacities. Requests are sent at a constant rate, and latency counts from
+ * when a request was to be sent: while the service stalls, requests that it delays count.
  */
-export async function measureLoad(environment: BenchEnvironment): Promise<Measurement[]> {
-  const { accounts } = environment.options;
-  const { url, client } = await environment.database('bench_load');
-  await seedDatabase(client, { accounts, hotRows: ROWS_PER_ACCOUNT, rowsPerAccount: ROWS_PER_ACCOUNT });
+export async function* measure(bench: Bench): Figures {
+  const { accounts, load } = bench.options;
+  const { url, client, verify } = await bench.seed('load', { hotRows: ROWS, rowsPerAccount: ROWS });
   await createWalFiles(client);
-  const api = await environment.api(url);
-  const bareKoa = await environment.child('./baselines/bareKoa.ts', url);
-  const http = await environment.child('./load/httpLoad.ts', url);
-  // The bare server has created one generation to capture the statement.
-  const fixture: LoadFixture = { environment, http, created: 1 };
-  const ports = { service: api.port, bare: await bareKoa.call<number>('port') };
-  const requests = await buildRequests(client, listSpreadAccounts(accounts));
-  for (const [name, prepared] of Object.entries(requests)) {
-    for (const side of ['service', 'bare'] as const)
-      await http.call('prepare', { ...prepared[side], name: `${side} ${name}`, port: ports[side] });
+  const api = await bench.api(url);
+  const bare = await bench.child<BareKoa>('baselines/bareKoa.ts', url);
+  await bare.capture();
+  const http = await bench.http();
+  const spread = listSpreadAccounts(accounts);
+  const operations: [name: string, expect: number, ours: string[], bare: string[]][] = [
+    ['create', 201, buildCreates(accounts), spread.map((account) => buildCreate(account, `/charge/${account}`))],
+    ['read', 200, await buildReads(client, '/api/generations'), await buildReads(client, '/read')],
+    [
+      'list',
+      200,
+      spread.map((account) => buildKeyGet(account, '/api/generations/')),
+      spread.map((account) => buildKeyGet(account, `/list/${account}`)),
+    ],
+  ];
+  const { rounds, capacityMs, loadMs } = load;
+  for (const [name, expect, ours, theirs] of operations) {
+    const [own, other] = [name, `bare ${name}`];
+    await http.prepare({ name: own, port: api.port, expect, requests: ours });
+    await http.prepare({ name: other, port: await bare.port(), expect, requests: theirs });
+    const capacity = yield {
+      name: `${name}, ${CLIENTS} clients : bare Koa`,
+      ours: () => http.run(own, CLIENTS, capacityMs),
+      bare: () => http.run(other, CLIENTS, capacityMs),
+      rounds,
+    };
+    for (const share of [0.5, 0.8]) {
+      const rate = share * Math.min(capacity.ours['per second']!, capacity.bare['per second']!);
+      yield {
+        name: `${name} at ${100 * share} %, p99 : bare Koa at the same rate`,
+        ours: () => http.runAtRate(own, rate, loadMs),
+        bare: () => http.runAtRate(other, rate, loadMs),
+        by: 'p99 ms',
+        target: share === 0.8 ? [1, 0.5] : undefined,
+        rounds,
+        isWarm: true,
+      };
+    }
   }
-  const measurements: Measurement[] = [];
-  for (const name of Object.keys(OPERATIONS) as Operation[])
-    measurements.push(...(await measureOperation(fixture, name)));
-  await verifySums(client, accounts * ROWS_PER_ACCOUNT + fixture.created);
-  await Promise.all([api.end(), bareKoa.end(), http.end()]);
-  await emptyRedis(environment);
-  return measurements;
+  await verify((await http.countCreated()) + (await bare.countCharged()));
 }
 
 /**
@@ -75,92 +73,3 @@ async function createWalFiles(client: Client): Promise<void> {
   }
   await client.query('CHECKPOINT');
 }
-
-type OperationRequests = Record<'service' | 'bare', Pick<PreparedRequests, 'expect' | 'requests'>>;
-
-async function buildRequests(client: Client, accounts: number[]): Promise<Record<Operation, OperationRequests>> {
-  const { rows } = await client.query<{ uuid: string; account: string }>(
-    `SELECT uuid, account_id AS account FROM generations ORDER BY md5(uuid::text) LIMIT 4000`,
-  );
-  const readFrom = (folder: string) =>
-    rows.map(({ uuid, account }) => buildGetRequest(Number(account), `${folder}/${uuid}`));
-  return {
-    create: toRequests(
-      201,
-      accounts.map((account) => buildCreateRequest(account)),
-      accounts.map((account) => buildCreateRequest(account, `/charge/${account}`)),
-    ),
-    read: toRequests(200, readFrom('/api/generations'), readFrom('/read')),
-    list: toRequests(
-      200,
-      accounts.map((account) => buildGetRequest(account, '/api/generations/')),
-      accounts.map((account) => buildGetRequest(account, `/list/${account}`)),
-    ),
-  };
-}
-
-function toRequests(expect: number, service: string[], bare: string[]): OperationRequests {
-  return { service: { expect, requests: service }, bare: { expect, requests: bare } };
-}
-
-type Side = 'service' | 'bare';
-
-async function measureOperation(fixture: LoadFixture, name: Operation): Promise<Measurement[]> {
-  // The first round of each runs cold code.
-  await findCapacity(fixture, 'service', name);
-  await findCapacity(fixture, 'bare', name);
-  const capacities = await alternateRounds(
-    fixture.environment.options.load.rounds,
-    () => findCapacity(fixture, 'service', name),
-    () => findCapacity(fixture, 'bare', name),
-  );
-  const [service, bare] = [median(capacities.a), median(capacities.b)];
-  const measurements: Measurement[] = [];
-  for (const share of SHARES) {
-    const perSecond = share * Math.min(service, bare);
-    const compared = await compareLatencies(fixture, name, perSecond);
-    const isLast = share === SHARES.at(-1);
-    measurements.push({
-      ...(isLast ? { target: OPERATIONS[name] } : { title: `${name} at ${100 * share} %, p99` }),
-      value: compared.value,
-      parts: { ...compared.parts, 'per s': perSecond, 'capacity per s': service, 'bare capacity per s': bare },
-    });
-  }
-  return measurements;
-}
-
-async function findCapacity(fixture: LoadFixture, side: Side, name: Operation): Promise<number> {
-  const { http, environment } = fixture;
-  const { capacityMs } = environment.options.load;
-  const { done, perSecond } = await http.call<LoopResult>('run', `${side} ${name}`, CLIENTS, capacityMs);
-  if (name === 'create') fixture.created += done;
-  return perSecond;
-}
-
-async function compareLatencies(
-  fixture: LoadFixture,
-  name: Operation,
-  perSecond: number,
-): Promise<Pick<Measurement, 'value' | 'parts'>> {
-  const { rounds, loadMs } = fixture.environment.options.load;
-  const run = (side: Side) => async () => {
-    const { sent, latenciesMs } = await fixture.http.call<OpenLoopResult>(
-      'runOpen',
-      `${side} ${name}`,
-      perSecond,
-      loadMs,
-    );
-    if (name === 'create') fixture.created += sent;
-    return latenciesMs;
-  };
-  const { a, b } = await alternateRounds(rounds, run('service'), run('bare'));
-  return {
-    value: medianRatio({ a: getQuantiles(a, 0.99), b: getQuantiles(b, 0.99) }),
-    parts: { 'p50 / p99 / p99.9 ms': formatMedians(a), bare: formatMedians(b) },
-  };
-}
-
-const getQuantiles = (rounds: number[][], of: number): number[] =>
-  rounds.map((latenciesMs) => quantile(latenciesMs, of));
-
-const formatMedians = (rounds: number[][]): string => formatQuantiles((of) => median(getQuantiles(rounds, of)));

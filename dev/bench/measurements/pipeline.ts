@@ -1,21 +1,35 @@
-import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
-import type { BenchChild } from '../childProcess.ts';
-import { readDatabaseUsage } from '../databaseUsage.ts';
-import type { BenchEnvironment } from '../environment.ts';
-import type { LoopResult } from '../load/closedLoop.ts';
-import { emptyRedis, findSaturation, runPipelineRound, startPipeline, WORKER_CONCURRENCY } from '../pipelineRounds.ts';
-import { medianMicroseconds, readMemoryUsage } from '../processUsage.ts';
-import type { Measurement } from '../report.ts';
-import { waitForSteadyState } from '../waitForSteadyState.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { waitUntil } from '../../local/servers/processes.ts';
+import type { BareQueue } from '../baselines/bareQueue.ts';
+import type { Upstream } from '../baselines/upstream.ts';
+import type { Bench, BenchApi } from '../bench.ts';
+import type { BenchChild, BenchProcess } from '../childProcess.ts';
+import type { Figure, Figures, Round } from '../figure.ts';
+import { buildCreates } from '../httpRequests.ts';
+import type { HttpLoad } from '../load/httpLoad.ts';
+import { readChildrenProcessorMs, readMemory, readOwnProcessorMs } from '../processUsage.ts';
+import { countRows, verifyCount } from '../verify.ts';
 
+/** The service's default. */
+const WORKER_CONCURRENCY = 16;
+const CREATE_CLIENTS = 32;
 const JOBS_PER_GENERATION = 2;
 /** Enough waiting jobs that the bare worker is never idle. */
 const BARE_BACKLOG = 4_000;
+/** Maximum time for a round to reach its steady state, or its end. */
+const STEADY_STATE_TIMEOUT_MS = 120_000;
 
-/** Jobs that do nothing: a process that adds them, and one that performs them. */
-interface BareQueue {
-  adder: BenchChild;
-  performer: BenchChild;
+/** One version of the service with a database, an upstream and clients of its own. */
+interface Pipeline {
+  bench: Bench;
+  client: Client;
+  api: BenchApi;
+  worker: BenchProcess;
+  http: BenchChild<HttpLoad>;
+  upstream: BenchChild<Upstream>;
+  /** Verifies the sums of the database. */
+  verify(): Promise<void>;
 }
 
 /**
@@ -23,72 +37,168 @@ interface BareQueue {
  * first poll delay nothing. The baseline is jobs that do nothing, two per generation, added and processed in a closed
  * loop of their own on the same Redis.
  */
-export async function measurePipeline(environment: BenchEnvironment): Promise<Measurement[]> {
-  const pipeline = await startPipeline(environment, 'bench_pipeline');
-  const { api, worker, client } = pipeline;
-  const bare: BareQueue = {
-    adder: await environment.child('./baselines/bareQueue.ts', environment.postgres.url),
-    performer: await environment.child('./baselines/bareQueue.ts', environment.postgres.url),
-  };
-  await bare.performer.call('startWorking', WORKER_CONCURRENCY);
-  const idle = readMemoryUsage(worker.pid);
-
+export async function* measure(bench: Bench): Figures {
+  const { rounds, bareMs } = bench.options.pipeline;
+  const pipeline = await startPipeline(bench, 'pipeline');
+  const adder = await bench.child<BareQueue>('baselines/bareQueue.ts', bench.environment.postgres.url);
+  const performer = await bench.child<BareQueue>('baselines/bareQueue.ts', bench.environment.postgres.url);
+  await performer.work(WORKER_CONCURRENCY);
   const inFlight = await findSaturation(pipeline);
-  const { a, b } = await alternateRounds(
-    environment.options.pipeline.rounds,
-    () => runPipelineRound(pipeline, inFlight),
-    () => runBareRound(environment, bare),
-  );
-  const loaded = readMemoryUsage(worker.pid);
-  const apiMemory = readMemoryUsage(api.pid);
-  const { updates, hotUpdates } = await readDatabaseUsage(client);
-  await pipeline.end();
-  await Promise.all([bare.adder.end(), bare.performer.end()]);
-  await emptyRedis(environment);
-
-  const perSecond = { a: a.map((round) => round.perSecond), b };
-  return [
-    {
-      target: 'pipeline',
-      value: medianRatio(perSecond),
-      parts: {
-        'service/s': median(perSecond.a),
-        'bare/s': median(b),
-        'in flight': inFlight,
-        'median s': median(a.map(({ medianSeconds }) => medianSeconds)),
-        bare: `added one by one, 32 in flight; processed at concurrency ${WORKER_CONCURRENCY}`,
-        ...medianMicroseconds(a),
-        'WAL bytes': median(a.map(({ walBytes }) => walBytes)),
-        'HOT updates': `${((100 * hotUpdates) / updates).toFixed(0)} %`,
-      },
-    },
-    {
-      target: 'memoryWorker',
-      value: loaded?.peakMb ?? null,
-      parts: {
-        idle: idle?.residentMb ?? 'n/a',
-        'after the load': loaded?.residentMb ?? 'n/a',
-        'value is the': 'peak, thumbnails apart',
-        'API peak meanwhile': apiMemory?.peakMb ?? 'n/a',
-      },
-    },
-  ];
+  yield {
+    name: `whole pipeline, ${inFlight} in flight : bare BullMQ, two jobs each`,
+    ours: () => runPipelineRound(pipeline, inFlight),
+    bare: () => runBareRound(adder, performer, bareMs),
+    target: [0.3, 1],
+    rounds,
+    isWarm: true,
+  };
+  const memory = async () => ({
+    ...readMemory(pipeline.worker.pid),
+    'peak of the API MB': readMemory(pipeline.api.pid)['peak MB'],
+  });
+  yield { name: 'RSS of the worker under load, thumbnails apart', ours: memory, by: 'peak MB', target: [150, 110] };
+  await pipeline.verify();
 }
 
-async function runBareRound({ options }: BenchEnvironment, { adder, performer }: BareQueue): Promise<number> {
-  const performed = () => performer.call<number>('performed');
-  const before = await performed();
+/** Compares the pipelines of two versions, with as many generations in flight. */
+export async function* comparePipelines(bench: Bench, checkout: string): Figures {
+  const present = await startPipeline(bench, 'pipeline_new');
+  const other = await startPipeline(bench, 'pipeline_old', checkout);
+  const inFlight = await findSaturation(present);
+  const figure: Figure = {
+    name: `pipeline, ${inFlight} in flight, new : old`,
+    ours: () => runPipelineRound(present, inFlight),
+    bare: () => runPipelineRound(other, inFlight),
+    isDetailed: true,
+  };
+  yield figure;
+  await present.verify();
+  await other.verify();
+}
+
+async function startPipeline(bench: Bench, name: string, checkout?: string): Promise<Pipeline> {
+  const { url, client, verify } = await bench.seed(name, { checkout });
+  const upstream = await bench.child<Upstream>('baselines/upstream.ts', url);
+  const env = {
+    FAL_BASE_URL: await upstream.start(),
+    FAL_KEY: 'bench',
+    WORKER_CONCURRENCY: String(WORKER_CONCURRENCY),
+  };
+  const api = await bench.api(url, {}, checkout);
+  const worker = bench.worker(url, env, checkout);
+  await waitForWorker(client);
+  const http = await bench.http();
+  await http.prepare({ name: 'create', port: api.port, expect: 201, requests: buildCreates(bench.options.accounts) });
+  const verifyAll = async (): Promise<void> => {
+    await verify(await http.countCreated());
+    await verifyAllSucceeded(client);
+  };
+  return { bench, client, api, worker, http, upstream, verify: verifyAll };
+}
+
+/**
+ * Finds, while the code warms up, how many generations must be in flight: with too few, all of them wait for the two
+ * seconds before a first poll at the same time, and the machine idles. Doubles the number until that gains next to
+ * nothing.
+ */
+async function findSaturation(pipeline: Pipeline): Promise<number> {
+  const { leastInFlight, mostInFlight } = pipeline.bench.options.pipeline;
+  let before = 0;
+  for (let inFlight = leastInFlight; ; inFlight *= 2) {
+    const perSecond = (await runPipelineRound(pipeline, inFlight))['per second'] as number;
+    if (perSecond < 1.1 * before || inFlight >= mostInFlight) return inFlight;
+    before = perSecond;
+  }
+}
+
+/**
+ * Runs three times as many generations as are in flight at a time. Only the middle third counts for the throughput, in
+ * the order of their end: the number in flight is constant, and it covers a whole cycle if they end in bursts.
+ */
+async function runPipelineRound(
+  { bench, client, api, worker, http, upstream }: Pipeline,
+  inFlight: number,
+): Promise<Round> {
+  const total = 3 * inFlight;
+  const countDelivered = async () => (await upstream.counts()).delivered;
+  const before = await countDelivered();
+  const startedAt = new Date();
+  const processes = {
+    api,
+    worker: () => readOwnProcessorMs(worker.pid),
+    // Its ratio between two versions is 1.00 unless rendering has changed, which shows how far the others can be trusted.
+    thumbnails: () => readChildrenProcessorMs(worker.pid),
+    client: http,
+    upstream,
+  };
+  const costs = await bench.timed(processes, async () => {
+    await http.start('create', CREATE_CLIENTS, inFlight);
+    await waitForSteadyState(async () => {
+      const ended = (await countDelivered()) - before;
+      await http.allow(Math.min(total, ended + inFlight));
+      return ended >= total;
+    });
+    const { done } = await http.stop();
+    await waitForSteadyState(async () => (await countQueued(client)) === 0);
+    return { done };
+  });
+  const { rows } = await client.query<{ rate: number; seconds: number; hot: number }>(
+    `SELECT $2 / extract(epoch FROM max(completed_at) - min(completed_at))::float8 AS rate,
+            percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - created_at)) AS seconds,
+            (SELECT 100 * sum(n_tup_hot_upd)::float8 / sum(n_tup_upd) FROM pg_stat_user_tables
+              WHERE relname = 'generations') AS hot
+       FROM (SELECT created_at, completed_at, row_number() OVER (ORDER BY completed_at) AS place
+               FROM generations WHERE created_at >= $1) ended
+      WHERE place BETWEEN $2 AND 2 * $2::int`,
+    [startedAt, inFlight],
+  );
+  const { rate, seconds, hot } = rows[0]!;
+  return { ...costs, 'per second': rate, 'median s': seconds, 'HOT updates %': hot };
+}
+
+async function runBareRound(
+  adder: BenchChild<BareQueue>,
+  performer: BenchChild<BareQueue>,
+  ms: number,
+): Promise<Round> {
+  const before = await performer.performed();
   let from: { at: number; jobs: number } | undefined;
   let to = { at: 0, jobs: 0 };
-  await adder.call('startAdding', BARE_BACKLOG);
+  await adder.add(BARE_BACKLOG);
   await waitForSteadyState(async () => {
-    to = { at: performance.now(), jobs: (await performed()) - before };
-    await adder.call('allow', to.jobs + BARE_BACKLOG);
+    to = { at: performance.now(), jobs: (await performer.performed()) - before };
+    await adder.allow(to.jobs + BARE_BACKLOG);
     if (to.jobs >= BARE_BACKLOG) from ??= to;
-    return from !== undefined && to.at - from.at >= options.pipeline.bareMs;
+    return from !== undefined && to.at - from.at >= ms;
   });
-  const { done } = await adder.call<LoopResult>('stopAdding');
-  await waitForSteadyState(async () => (await performed()) - before >= done);
-  const jobs = to.jobs - from!.jobs;
-  return (1_000 * jobs) / JOBS_PER_GENERATION / (to.at - from!.at);
+  const added = await adder.stop();
+  await waitForSteadyState(async () => (await performer.performed()) - before >= added);
+  return { 'per second': (1_000 * (to.jobs - from!.jobs)) / JOBS_PER_GENERATION / (to.at - from!.at) };
+}
+
+/**
+ * Checks a condition every 20 ms, which costs nothing, until it holds.
+ * @throws Error after two minutes.
+ */
+export async function waitForSteadyState(isReached: () => Promise<boolean>): Promise<void> {
+  if (!(await waitUntil(isReached, STEADY_STATE_TIMEOUT_MS)))
+    throw new Error('The pipeline reached no steady state within two minutes.');
+}
+
+/** Counts the generations that have not ended. */
+export async function countQueued(client: Client): Promise<number> {
+  const { rows } = await client.query<{ queued: number }>('SELECT sum(in_flight)::int AS queued FROM accounts');
+  return rows[0]?.queued ?? 0;
+}
+
+/** Waits until the worker has probed the models, as it does when it starts: the seeded probes are in the future. */
+export async function waitForWorker(client: Client): Promise<void> {
+  await waitForSteadyState(async () => (await countRows(client, 'upstream_health WHERE probed_at > now()')) === 0);
+  await delay(1_000);
+}
+
+/** @throws Error if a generation has not succeeded. */
+export async function verifyAllSucceeded(client: Client): Promise<void> {
+  const others = await countRows(client, `generations WHERE status <> 'succeeded'`);
+  verifyCount('generations that did not succeed', others, 0);
 }
