@@ -1,13 +1,3 @@
-import type { Violation } from '../../shared/domain/integrity/index.ts';
-
-/**
- * Returns whether the move of all clocks by more than a quarter of an hour may have caused a violation. It makes hours
- * final while creates of before it are in progress; a real clock does not.
- */
-export function isCausedByMove({ invariant }: Violation): boolean {
-  return invariant === 'final-hours-match-generations';
-}
-
 /**
  * Watches when the clocks of all processes agree. They do not while one is wrong, and from a move of all clocks until each
  * process uses the new time: meanwhile two processes judge expiries and windows by different times.

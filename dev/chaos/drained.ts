@@ -1,6 +1,7 @@
 import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
 import { AUTO_TOPUP_INTERVAL_SQL } from '../../shared/domain/billing/topupInvariants.ts';
 import type { ChaosEnvironment } from './environment.ts';
+import { violate } from './rules.ts';
 
 /** Counts of pending work by name. Work that became due by a month's jump is checked hourly only. */
 const PENDING_WORK_SQL = `
@@ -36,13 +37,10 @@ export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Pr
        FROM tasks WHERE kind = 'refund.issue' AND run_at < $1`,
     [dueBefore],
   );
-  return rows.map(({ account_id: accountId, kind, key, attempts, last_error: lastError, run_at: dueAt }) => ({
-    invariant: 'owed-refunds-are-paid',
-    statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
-    accountId,
-    subject: `${kind} ${key}`,
-    detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`,
-  }));
+  return rows.map(({ account_id: accountId, kind, key, attempts, last_error: lastError, run_at: dueAt }) => {
+    const detail = `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`;
+    return violate('owed-refunds-are-paid', accountId, `${kind} ${key}`, detail);
+  });
 }
 
 /** Returns the longest wait for the next attempt of a webhook or message, or for the lease of a task, in milliseconds. */

@@ -27,22 +27,18 @@ export async function enqueueDuplicateJobs(
     commandTimeout: 2_000,
   });
   connection.on('error', () => {});
+  const enqueue = ([name, scheduled]: [string, JobName[]]) => {
+    const options = { connection, prefix: getQueuePrefix(name as QueueName, prefix), skipVersionCheck: true };
+    const queue = new Queue(name, options);
+    queue.on('error', () => {});
+    const opts = { removeOnComplete: true, removeOnFail: true };
+    const jobs = scheduled
+      .filter((job) => only === undefined || job === only)
+      .map((job) => ({ name: job, data: {}, opts }));
+    return queue.addBulk(Array.from({ length: times }, () => jobs).flat());
+  };
   try {
-    const enqueue = (name: QueueName, jobs: readonly (readonly [job: string, data: object])[]) => {
-      const queue = new Queue(name, { connection, prefix: getQueuePrefix(name, prefix), skipVersionCheck: true });
-      queue.on('error', () => {});
-      const opts = { removeOnComplete: true, removeOnFail: true };
-      const repeated = Array.from({ length: times }, () => jobs.map(([job, data]) => ({ name: job, data, opts })));
-      return queue.addBulk(repeated.flat());
-    };
-    const scheduled = Object.entries(SCHEDULED_JOBS).map(([queue, names]) => {
-      const enqueued = names.filter((name) => only === undefined || name === only);
-      return enqueue(
-        queue as QueueName,
-        enqueued.map((name) => [name, {}]),
-      );
-    });
-    await Promise.all(scheduled);
+    await Promise.all(Object.entries(SCHEDULED_JOBS).map(enqueue));
   } catch {
     // A server is unavailable, or has just stopped.
   } finally {

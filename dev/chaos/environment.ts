@@ -14,70 +14,27 @@ import { startPostgres } from '../local/servers/postgres.ts';
 import { startRedis } from '../local/servers/redis.ts';
 import { FaultProxy } from '../../test/fakes/faultProxy.ts';
 import { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
-import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import { sendRandomCallbacks } from './randomCallbacks.ts';
 import { startRandomUpstream } from './randomUpstream.ts';
-import { GIFT_CODES_SQL } from './clients/actions/redeemGiftCode.ts';
+import { GIFT_CODES_SQL } from './clients/actions/staff.ts';
 import { AUDIT_TRIGGERS_SQL } from './auditTriggers.ts';
 import { PAUSE_TRIGGERS_SQL } from './pausedTransactions.ts';
-import { type ChaosModeration, startModeration } from './moderation.ts';
-import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
+import { startModeration } from './moderation.ts';
+import { mountSmallDisk } from './smallDisk.ts';
 import { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import { enqueueDuplicateJobs } from './duplicateJobs.ts';
 import { MailReceiver } from './mailReceiver.ts';
 import { WebhookReceiver } from './webhookReceiver.ts';
-import { type ControlledServer, controlServer } from './controlledServer.ts';
+import { controlServer } from './controlledServer.ts';
 
 /** The processes that a proxy cuts off from a server: each kind has a proxy of its own. */
 export type ProxySide = 'apis' | 'workers';
-type SideProxies = Record<ProxySide, FaultProxy>;
 
 /** Servers, fakes, proxies and processes of a run. */
-export interface ChaosEnvironment {
-  folder: string;
-  /** Describes the servers and their versions. */
-  description: string;
-  postgres: ControlledServer;
-  redis: ControlledServer;
-  /** Null if this machine does not allow one; `diskProblem` then contains the reason. */
-  disk: SmallDisk | null;
-  diskProblem: string | null;
-  proxies: { postgres: SideProxies; redis: SideProxies; apis: FaultProxy[]; upstream: FaultProxy };
-  upstream: FakeUpstream;
-  stripe: FakeStripe;
-  /** Receives the webhooks of all customers. */
-  receiver: WebhookReceiver;
-  mailReceiver: MailReceiver;
-  /** Null if creates are not moderated. */
-  moderation: ChaosModeration | null;
-  processes: Map<string, ManagedProcess>;
-  /** Addresses of the API processes. */
-  addresses: string[];
-  /** Address of the service's database, without a proxy. */
-  databaseUrl: string;
-  /** Processes that ended although no fault ended them. */
-  unexpectedExits: string[];
-  /** True during a rush, when all clients act on many accounts at once. */
-  isRush: boolean;
-  clocks: ClockWatch;
-  /** Time of the service at a time of `Date.now`; default: now. */
-  now(at?: number): Date;
-  /** Time that `advanceTime` has added, in milliseconds. */
-  advancedMs(): number;
-  /** Enqueues scheduled jobs this many times at once; only one of them if it is named. */
-  enqueueDuplicateJobs(times: number, only?: string): Promise<void>;
-  /** Runs a command of `npm run admin`. @returns whether it succeeded. */
-  runAdmin(args: string[]): Promise<boolean>;
-  /** Deletes all data in Redis. */
-  emptyRedis(): Promise<void>;
-  /** Moves the clocks of all processes and of the payment processor. */
-  advanceTime(milliseconds: number): void;
-  /** Stops everything and deletes the folder, except for the logs if they are kept. */
-  close(keepsLogs: boolean): Promise<void>;
-}
+export type ChaosEnvironment = Awaited<ReturnType<typeof startChaosEnvironment>>;
 
-export interface ChaosEnvironmentOptions {
+interface ChaosEnvironmentOptions {
   random: SeededRandom;
   /** Folder of the build. */
   build: string;
@@ -93,12 +50,7 @@ const REDIS_PREFIX = 'chaos';
 const POSTGRES_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '120', checkpoint_timeout: '30s' };
 
 /** Starts servers, fakes, proxies and the service. */
-export async function startChaosEnvironment({
-  random,
-  build,
-  sql,
-  isModerated,
-}: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
+export async function startChaosEnvironment({ random, build, sql, isModerated }: ChaosEnvironmentOptions) {
   const folder = createScratchFolder('chaos-');
   const environment = await createEnvironment({
     folder,
@@ -214,11 +166,14 @@ export async function startChaosEnvironment({
     stripe.webhookUrl = `${addresses[0]}/api/billing/webhooks/processor/`;
 
     stripe.delivery.now = () => now().getTime();
-    const chaosEnvironment: ChaosEnvironment = {
+    const clocks = new ClockWatch();
+    const chaosEnvironment = {
       folder,
+      /** Describes the servers and their versions. */
       description,
       postgres,
       redis,
+      /** Null if this machine does not allow one; `diskProblem` then contains the reason. */
       disk: typeof disk === 'string' ? null : disk,
       diskProblem: typeof disk === 'string' ? disk : null,
       proxies,
@@ -226,25 +181,38 @@ export async function startChaosEnvironment({
       stripe,
       receiver,
       mailReceiver,
+      /** Null if creates are not moderated. */
       moderation,
       processes,
+      /** Addresses of the API processes. */
       addresses,
+      /** Address of the service's database, without a proxy. */
       databaseUrl,
+      /** Processes that ended although no fault ended them. */
       unexpectedExits,
+      /** True during a rush, when all clients act on many accounts at once. */
       isRush: false,
-      clocks: new ClockWatch(),
+      clocks,
+      /** Time of the service at a time of `Date.now`; default: now. */
       now,
+      /** Moves of all clocks, at times of `Date.now`, and their sum. */
+      advances,
       advancedMs: () => getAdvancedMs(),
-      enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
-      runAdmin: (args) => environment.runAdmin(databaseUrl, args, getAdvancedMs()),
+      /** Enqueues scheduled jobs this many times at once; only one of them if it is named. */
+      enqueueDuplicateJobs: (times: number, only?: string) =>
+        enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
+      /** Runs a command of `npm run admin`. @returns whether it succeeded. */
+      runAdmin: (args: string[]) => environment.runAdmin(databaseUrl, args, getAdvancedMs()),
       emptyRedis: () => emptyRedis(redis.url),
-      advanceTime: (milliseconds) => {
+      /** Moves the clocks of all processes and of the payment processor. */
+      advanceTime: (milliseconds: number) => {
         advances.push({ at: Date.now(), milliseconds });
-        chaosEnvironment.clocks.disturb();
+        clocks.disturb();
         const moved = [...processes.values()].map((managedProcess) => managedProcess.setClock(getAdvancedMs()));
-        void chaosEnvironment.clocks.correct(Promise.all(moved));
+        void clocks.correct(Promise.all(moved));
         stripe.jumpTo(now());
       },
+      /** Stops everything and deletes the folder, except for the logs if they are kept. */
       close,
     };
     for (const each of [receiver, mailReceiver]) each.isPatient = () => chaosEnvironment.isRush;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../../shared/domain/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
@@ -6,7 +5,8 @@ import type { ChaosClients } from './clients/clients.ts';
 import { findLongestRetryMs, findOverdueRefunds, findPendingWork } from './drained.ts';
 import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
-import type { SpeedWatch } from './speedWatch.ts';
+import { violate } from './rules.ts';
+import type { SpeedWatch } from './machineWatch.ts';
 
 const FIRST_SUCCESS_LIMIT_MS = 10_000;
 /** Waits at most this long for a successful create. */
@@ -47,18 +47,15 @@ export async function heal(environment: ChaosEnvironment, clients: ChaosClients)
   clients.setCalm();
   const healed: HealResult = { at: Date.now(), firstSuccessMs: null, firstCreateMs: null };
   const ordered = new AbortController();
-  clients.store.onResponse = ({ at, kind, status, durationMs }) => {
+  clients.journal.onResponse = ({ at, kind, status, durationMs }) => {
     if (at < healed.at || typeof status !== 'number' || status >= 300) return;
     healed.firstSuccessMs ??= at + durationMs - healed.at;
     if (!kind.startsWith('create') || status !== 201) return;
     healed.firstCreateMs ??= at + durationMs - healed.at;
     ordered.abort();
   };
-  await Promise.race([
-    once(ordered.signal, 'abort'),
-    delay(FIRST_SUCCESS_TIMEOUT_MS, undefined, { signal: ordered.signal }),
-  ]).catch(() => {});
-  clients.store.onResponse = undefined;
+  await delay(FIRST_SUCCESS_TIMEOUT_MS, undefined, { signal: ordered.signal }).catch(() => {});
+  clients.journal.onResponse = undefined;
   return healed;
 }
 
@@ -105,10 +102,7 @@ export async function waitUntilDrained(
     const settledMs = isSettled ? elapsedMs() : null;
     found.push(...checkSettled({ at: healedAt, settledMs }, speed, lastPending));
     await environment.stripe.drained().catch((error: Error) => {
-      found.push({
-        ...buildMissedGoal('events-are-delivered', 'Every event is delivered.', null),
-        detail: error.message,
-      });
+      found.push(violate('events-are-delivered', null, 'the run', error.message));
     });
     // Includes the hourly checks, and the next attempt of every webhook and message.
     environment.advanceTime(Math.max(OVER_AN_HOUR_MS, await findLongestRetryMs(client, environment.now())));
@@ -124,8 +118,7 @@ export async function waitUntilDrained(
 export function checkFirstSuccess({ at, firstSuccessMs }: HealResult, speed: SpeedWatch): Violation[] {
   const slowness = speed.slownessBetween(at, at + (firstSuccessMs ?? FIRST_SUCCESS_TIMEOUT_MS));
   if (firstSuccessMs !== null && firstSuccessMs <= FIRST_SUCCESS_LIMIT_MS * slowness) return [];
-  const statement = 'The first request succeeds within 10 s of healing.';
-  return [buildMissedGoal('first-success', statement, firstSuccessMs, [describeSlowness(slowness)])];
+  return [violate('first-success', null, 'the run', describeTime(firstSuccessMs, slowness))];
 }
 
 /** Reports work that settled too late, by more than the machine was slowed down, or never. */
@@ -136,18 +129,9 @@ export function checkSettled(
 ): Violation[] {
   const slowness = speed.slownessBetween(at, at + (settledMs ?? DRAIN_TIMEOUT_MS));
   if (settledMs !== null && settledMs <= DRAINED_LIMIT_MS * slowness) return [];
-  const statement = 'Everything has settled within 120 s of healing.';
-  return [buildMissedGoal('all-settled', statement, settledMs, [describeSlowness(slowness), ...pendingWork])];
+  const detail = [describeTime(settledMs, slowness), ...pendingWork].join(', ');
+  return [violate('all-settled', null, 'the run', detail)];
 }
 
-const describeSlowness = (slowness: number) => `on a machine slowed down ${slowness.toFixed(1)} times`;
-
-function buildMissedGoal(
-  invariant: string,
-  statement: string,
-  ms: number | null,
-  circumstances: string[] = [],
-): Violation {
-  const detail = [ms === null ? 'never' : `${Math.round(ms)} ms`, ...circumstances].join(', ');
-  return { invariant, statement, accountId: null, subject: 'the run', detail };
-}
+const describeTime = (ms: number | null, slowness: number): string =>
+  `${ms === null ? 'never' : `${Math.round(ms)} ms`}, on a machine slowed down ${slowness.toFixed(1)} times`;

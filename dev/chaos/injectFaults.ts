@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FAULTS } from './faults/index.ts';
+import { FAULTS } from './faults.ts';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
 import type { PlannedFault } from './schedule.ts';
 import type { ChaosEnvironment } from './environment.ts';

@@ -1,17 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { checkInvariants, type Violation } from '../../shared/domain/integrity/index.ts';
-import { isCausedByMove } from './clockWatch.ts';
-import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
-import { findWronglyCancelled } from './compareUpstream.ts';
-import { findWrongWindows } from './compareWindows.ts';
-import { findUnmoderated } from './moderation.ts';
+import type { Violation } from '../../shared/domain/integrity/index.ts';
 import { readProcessMemory } from '../local/procfs.ts';
+import { addDistinct, checkDatabase } from './checks.ts';
+import type { Journal } from './clients/journal.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
 const CHECK_INTERVAL_MS = 4_000;
-/** Maximum number of violations kept per invariant. */
-const MAX_PER_INVARIANT = 5;
 
 /** Resident memory of each process in kilobytes, over time. */
 export type MemorySamples = Map<string, number[]>;
@@ -26,13 +21,13 @@ export interface IntegrityWatch {
 }
 
 /**
- * Checks, every few seconds and over a connection of its own, the invariants that hold at every moment, and collects
- * violations that clients detected.
+ * Checks, every few seconds and over a connection of its own, what holds at every moment, and collects violations that
+ * clients detected.
  * @param onViolation receives every violation of each check.
  */
 export function startIntegrityWatch(
   environment: ChaosEnvironment,
-  store: Pick<ClientStore, 'violations' | 'sentCreates' | 'rejectedCreates' | 'topups'>,
+  journal: Journal,
   onViolation: (violation: Violation) => void,
 ): IntegrityWatch {
   const stopping = new AbortController();
@@ -54,20 +49,17 @@ export function startIntegrityWatch(
     while (!stopping.signal.aborted) {
       await delay(CHECK_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
       recordMemory(environment, watch.memory);
-      const found = await runChecks(environment, store);
+      const found = await runChecks(environment, journal);
       if (found === null) continue;
       watch.checks += 1;
       for (const violation of found) addDistinct(watch.violations, violation);
-      for (const violation of [...found, ...store.violations]) onViolation(violation);
+      for (const violation of [...found, ...journal.violations]) onViolation(violation);
     }
   }
 }
 
 /** @returns null while the database is unavailable. */
-async function runChecks(
-  environment: ChaosEnvironment,
-  store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates' | 'topups'>,
-): Promise<Violation[] | null> {
+async function runChecks(environment: ChaosEnvironment, journal: Journal): Promise<Violation[] | null> {
   const client = new pg.Client({
     connectionString: environment.databaseUrl,
     connectionTimeoutMillis: 2_000,
@@ -77,15 +69,7 @@ async function runChecks(
   client.on('error', () => {});
   try {
     await client.connect();
-    return [
-      ...(await findWronglyCancelled(environment.upstream.jobs, client)),
-      ...(await compareAutoTopups(store, client)),
-      ...(await findWrongWindows(client)),
-      ...(await findUnmoderated(environment.moderation, client)),
-      ...(await checkInvariants(client, { isDrained: false, now: environment.now() })).filter(
-        (violation) => !isCausedByMove(violation),
-      ),
-    ];
+    return await checkDatabase(client, environment, journal, false);
   } catch (error) {
     // Errors are expected only from a database that is down, paused, full or starting.
     if (isDatabaseOutage(error as Error & { code?: string })) return null;
@@ -103,16 +87,10 @@ export function isDatabaseOutage({ code = '', message }: Error & { code?: string
   return /^(53|57|58|08|25P0[34])/.test(code) || !/\d/.test(code) || /timeout|terminat/i.test(message);
 }
 
-export function addDistinct(violations: Violation[], violation: Violation): void {
-  const same = violations.filter(({ invariant }) => invariant === violation.invariant);
-  if (same.length < MAX_PER_INVARIANT && !same.some(({ subject }) => subject === violation.subject))
-    violations.push(violation);
-}
-
-function recordMemory(environment: ChaosEnvironment, memory: MemorySamples): void {
+function recordMemory({ processes, redis }: ChaosEnvironment, memory: MemorySamples): void {
   const note = (name: string, kb: number | null) => {
     if (kb !== null) memory.set(name, [...(memory.get(name) ?? []), kb]);
   };
-  for (const [name, managedProcess] of environment.processes) note(name, managedProcess.residentKb());
-  for (const pid of environment.redis.pids().slice(0, 1)) note('Redis', readProcessMemory(pid)?.residentKb ?? null);
+  for (const [name, managedProcess] of processes) note(name, managedProcess.residentKb());
+  for (const pid of redis.pids().slice(0, 1)) note('Redis', readProcessMemory(pid)?.residentKb ?? null);
 }

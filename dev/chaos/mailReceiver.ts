@@ -8,7 +8,7 @@ import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 export interface AcceptedMail {
   /** From the Message-ID. */
   uuid: string;
-  to: string;
+  recipient: string;
   /** True if the connection was cut before the response: the sender does not know that it was accepted. */
   isCut: boolean;
 }
@@ -47,9 +47,9 @@ export class MailReceiver {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.once('end', () => {
-        const to = session.envelope.rcptTo.map(({ address }) => address).join(',');
+        const recipient = session.envelope.rcptTo.map(({ address }) => address).join(',');
         const socket = this.#sockets.get(session.remotePort);
-        void this.#receive(Buffer.concat(chunks).toString(), to, socket).then(respond);
+        void this.#receive(Buffer.concat(chunks).toString(), recipient, socket).then(respond);
       });
     },
   });
@@ -85,7 +85,7 @@ export class MailReceiver {
   }
 
   /** @returns the rejection, or null if the message was accepted or its connection cut. */
-  async #receive(raw: string, to: string, socket: Socket | undefined): Promise<Error | null> {
+  async #receive(raw: string, recipient: string, socket: Socket | undefined): Promise<Error | null> {
     const uuid = /^message-id:\s*<([^@>]*)@/im.exec(raw)?.[1] ?? '';
     const earlier = this.#attempts.get(uuid) ?? 0;
     this.#attempts.set(uuid, earlier + 1);
@@ -97,7 +97,7 @@ export class MailReceiver {
       socket?.destroy();
       return null;
     }
-    this.accepted.push({ uuid, to, isCut: answer === 'cut after' });
+    this.accepted.push({ uuid, recipient, isCut: answer === 'cut after' });
     if (answer === 'cut after') socket?.destroy();
     return null;
   }

@@ -1,16 +1,43 @@
-import { writeFileSync } from 'node:fs';
-import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
-import { type ChaosOptions, parseChaosOptions, USAGE } from './options.ts';
-import type { ChaosOutcome } from './runChaos.ts';
+import { readCommandLine } from '../../shared/lib/commandLine.ts';
+import { readInteger, readNumber } from './options.ts';
 
-/** `npm run chaos`: exits with 0 if no invariant was violated, 1 if one was, 2 for a usage error. */
-const options = parseOptionsOrExit(process.argv.slice(2));
-if (options === 'help') writeLine(USAGE);
-else await runSeeds(options);
+const COMMAND = 'npm run chaos';
+const USAGE = `npm run chaos -- [options]
+
+Runs the service with clients, injects faults according to a seed, removes them, and checks that nothing was lost.
+Rebuilds dist. A run takes about a minute longer than its fault phase; as root it also mounts a small disk in memory in
+order to fill it. Exits with 0 without violations, with 1 after a violation (the report names the folder of the logs), and
+with 2 for a usage error.
+
+  --seed <number>      which faults are injected when; default 1
+  --seeds <count>      number of runs, with this seed and the following ones; default 1
+  --minutes <number>   length of the fault phase of each run; default 2
+  --accounts <count>   number of customers; default 24
+  --clients <count>    number of concurrent clients; default 10
+  --calm               no faults: a soak test
+  --verbose            print each fault`;
+
+const values = readCommandLine(COMMAND, USAGE, {
+  seed: { type: 'string', default: '1' },
+  seeds: { type: 'string', default: '1' },
+  minutes: { type: 'string', default: '2' },
+  accounts: { type: 'string', default: '24' },
+  clients: { type: 'string', default: '10' },
+  calm: { type: 'boolean', default: false },
+  verbose: { type: 'boolean', default: false },
+});
+await runSeeds();
 // Broken connections would keep the process alive.
 process.exit();
 
-async function runSeeds({ seed, seeds, json, isVerbose, ...others }: ChaosOptions): Promise<void> {
+async function runSeeds(): Promise<void> {
+  const first = readInteger(COMMAND, 'seed', values.seed, 0, 2 ** 31);
+  const seeds = readInteger(COMMAND, 'seeds', values.seeds, 1, 1_000);
+  const options = {
+    seconds: Math.round(60 * readNumber(COMMAND, 'minutes', values.minutes, 0.1, 24 * 60)),
+    accounts: readInteger(COMMAND, 'accounts', values.accounts, 2, 1_000),
+    clients: readInteger(COMMAND, 'clients', values.clients, 1, 200),
+  };
   const [{ buildDist, ROOT }, { formatOutcomeTable, formatReport }, { runChaos }] = await Promise.all([
     import('../local/environment/build.ts'),
     import('./report.ts'),
@@ -18,36 +45,21 @@ async function runSeeds({ seed, seeds, json, isVerbose, ...others }: ChaosOption
   ]);
   writeLine('- building');
   await buildDist();
-  const outcomes: ChaosOutcome[] = [];
-  for (let number = seed; number < seed + seeds; number += 1) {
+  const outcomes = [];
+  for (let seed = first; seed < first + seeds; seed += 1) {
     const outcome = await runChaos({
-      ...others,
-      seed: number,
+      ...options,
+      seed,
+      isCalm: values.calm,
       build: ROOT,
-      sql: [],
       log: (line) => writeLine(`- ${line}`),
-      logFault: isVerbose ? writeLine : () => {},
+      ...(values.verbose ? { logFault: writeLine } : {}),
     });
     outcomes.push(outcome);
-    for (const line of formatReport(outcome)) writeLine(line);
+    formatReport(outcome).forEach(writeLine);
   }
-  if (outcomes.length > 1) for (const line of ['', ...formatOutcomeTable(outcomes)]) writeLine(line);
-  if (json !== undefined) writeFileSync(json, JSON.stringify(outcomes.map(toJson), null, 2));
+  if (outcomes.length > 1) ['', ...formatOutcomeTable(outcomes)].forEach(writeLine);
   if (outcomes.some(({ violations }) => violations.length > 0)) process.exitCode = 1;
-}
-
-function toJson(outcome: ChaosOutcome): unknown {
-  return JSON.parse(
-    JSON.stringify(outcome, (_, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value)),
-  );
-}
-
-function parseOptionsOrExit(args: string[]): ChaosOptions | 'help' {
-  try {
-    return parseChaosOptions(args);
-  } catch (error) {
-    return exitWithUsageError('npm run chaos', error as Error);
-  }
 }
 
 function writeLine(line: string): void {

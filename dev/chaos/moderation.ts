@@ -1,4 +1,3 @@
-import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
 import { FakeModerationService, type ModerationFault } from '../../test/fakes/moderationService.ts';
 
 /** Begins the prompts that the moderation service of a run denies. */
@@ -36,22 +35,4 @@ export async function startModeration(): Promise<ChaosModeration> {
   };
   await service.start();
   return moderation;
-}
-
-/** Lists the generations of a moderated run whose content was not allowed. Denied requests are rejected uncharged. */
-export async function findUnmoderated(moderation: ChaosModeration | null, client: Queryable): Promise<Violation[]> {
-  if (moderation === null) return [];
-  const { rows } = await client.query(
-    `SELECT p.generation, p.prompt, g.account_id::text AS account_id
-       FROM chaos.prompts p LEFT JOIN generations g ON g.uuid = p.generation`,
-  );
-  return (rows as { generation: string; prompt: string; account_id: string | null }[])
-    .filter(({ prompt }) => !moderation.allowed.has(prompt))
-    .map(({ generation, prompt, account_id: accountId }) => ({
-      invariant: 'created-content-was-allowed',
-      statement: 'Only content that the moderation service has allowed is charged and generated.',
-      accountId,
-      subject: `generation ${generation}`,
-      detail: `"${prompt}" was not allowed`,
-    }));
 }

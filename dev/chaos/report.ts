@@ -1,43 +1,47 @@
 import { median } from '../local/statistics.ts';
+import { APPLICATION_CALL, type ClientRequest, LIMITED_CREATE } from './clients/journal.ts';
+import { STATEMENTS } from './rules.ts';
 import type { ChaosOutcome } from './runChaos.ts';
 
 const HISTORY_LINES = 60;
 
 /** Formats the results of a run for a person. */
 export function formatReport(outcome: ChaosOutcome): string[] {
-  const { seed, seconds, faults, violations } = outcome;
+  const { seed, seconds, faults, journal, healed, violations, stalls } = outcome;
+  const { endpoints, messages, required } = journal.webhooks;
+  const accepted = messages.filter(({ isAccepted }) => isAccepted).length;
   return [
     `seed ${seed}, ${seconds} s on ${outcome.description}`,
-    faults.length === 0
-      ? '  no faults'
-      : `  faults      ${faults.length}: ${formatCounts(faults.map(({ name }) => name))}`,
-    ...outcome.skippedFaults.map((line) => `  skipped     ${line}`),
-    `  requests    ${countRequests(outcome)}, ${outcome.generations} generations`,
-    ...formatResponseLines(outcome),
-    formatWebhooks(outcome),
-    formatLimits(outcome),
-    `  healed      first success after ${formatSeconds(outcome.firstSuccessMs)}, first create ${formatSeconds(outcome.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
-    ...formatGuaranteeLines(outcome),
+    `  faults      ${faults.length}: ${formatCounts(faults.map(({ name }) => name))}`,
+    ...(outcome.diskProblem === null ? [] : [`  skipped     Postgres disk full: ${outcome.diskProblem}`]),
+    `  requests    ${journal.requests.length}, ${journal.generations.size} generations`,
+    ...formatResponses(journal.requests),
+    `  webhooks    ${messages.length} attempts at ${endpoints.length} endpoints and single addresses, ${accepted} accepted; ${required} messages were required`,
+    `  limits      creates accepted under a spending limit, and rejected because of it: ${countLimited(journal.requests, LIMITED_CREATE)} of keys; ${countLimited(journal.requests, APPLICATION_CALL)} of applications`,
+    `  healed      first success after ${formatSeconds(healed.firstSuccessMs)}, first create ${formatSeconds(healed.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
+    ...outcome.guarantees.map(
+      ({ invariant, target, measuredMs, count, slowness }) =>
+        `  guarantee   ${STATEMENTS[invariant]} (${target}) Longest of ${count}: ${formatSeconds(measuredMs)}; machine slowed down ${slowness.toFixed(1)} times.`,
+    ),
     `  memory      in the first and the last quarter: ${formatMemory(outcome)}`,
-    ...formatStallLines(outcome),
+    `  stalls      ${stalls.length} of the machine, up to ${formatSeconds(Math.max(0, ...stalls.map(({ from, to }) => to - from)))}`,
     `  invariants  checked ${outcome.checks} times during the run and once at the end`,
-    ...(violations.length === 0
-      ? ['  no violation']
-      : [`  ${violations.length} VIOLATIONS`, ...formatViolationLines(outcome)]),
+    violations.length === 0 ? '  no violation' : `  ${violations.length} VIOLATIONS`,
+    ...formatViolations(outcome),
     ...(outcome.folder === null ? [] : [`  logs        ${outcome.folder}/logs`]),
   ];
 }
 
 /** Formats the runs as a table in Markdown. */
 export function formatOutcomeTable(outcomes: readonly ChaosOutcome[]): string[] {
-  const rows = outcomes.map((outcome) => [
-    outcome.seed,
-    outcome.faults.length,
-    countRequests(outcome),
-    outcome.generations,
-    formatSeconds(outcome.firstSuccessMs),
-    formatSeconds(outcome.drainedMs),
-    outcome.violations.length,
+  const rows = outcomes.map(({ seed, faults, journal, healed, drainedMs, violations }) => [
+    seed,
+    faults.length,
+    journal.requests.length,
+    journal.generations.size,
+    formatSeconds(healed.firstSuccessMs),
+    formatSeconds(drainedMs),
+    violations.length,
   ]);
   return [
     '| Seed | Faults | Requests | Generations | First success | All settled | Violations |',
@@ -46,36 +50,27 @@ export function formatOutcomeTable(outcomes: readonly ChaosOutcome[]): string[] 
   ];
 }
 
-function countRequests({ responses }: ChaosOutcome): number {
-  return [...responses.values()].flatMap((counts) => [...counts.values()]).reduce((sum, count) => sum + count, 0);
+function countLimited(requests: readonly ClientRequest[], limitedKind: string): string {
+  const limited = requests.filter(({ kind }) => kind === limitedKind);
+  const accepted = limited.filter(({ status, code }) => (status === 200 || status === 201) && code === null);
+  const rejected = limited.filter(({ code }) => code === 'spending_limit_reached');
+  return `${accepted.length} and ${rejected.length}`;
 }
 
-function formatResponseLines({ responses }: ChaosOutcome): string[] {
+/** Formats one line for each kind of request: `create  201: 812, 503 internal_error: 4`. */
+function formatResponses(requests: readonly ClientRequest[]): string[] {
+  const responses = new Map<string, string[]>();
+  for (const { kind, status, code } of requests) {
+    const sent = responses.get(kind) ?? [];
+    responses.set(kind, sent);
+    sent.push(code === null ? String(status) : `${status} ${code}`);
+  }
   return [...responses]
     .toSorted(([one], [other]) => one.localeCompare(other))
-    .map(([kind, counts]) => {
-      const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
-      return `    ${kind.padEnd(24)} ${sorted.map(([response, count]) => `${response}: ${count}`).join(', ')}`;
-    });
+    .map(([kind, sent]) => `    ${kind.padEnd(24)} ${formatCounts(sent)}`);
 }
 
-function formatWebhooks({ webhooks: { endpoints, received, accepted, required } }: ChaosOutcome): string {
-  return `  webhooks    ${received} attempts at ${endpoints} endpoints and single addresses, ${accepted} accepted; ${required} messages were required`;
-}
-
-function formatLimits({ limited }: ChaosOutcome): string {
-  const counts = Object.entries(limited).map(
-    ([who, { accepted, rejected }]) => `${accepted} and ${rejected} of ${who}`,
-  );
-  return `  limits      creates accepted under a spending limit, and rejected because of it: ${counts.join('; ')}`;
-}
-
-function formatGuaranteeLines({ guarantees }: ChaosOutcome): string[] {
-  return guarantees.map(
-    ({ statement: says, measuredMs, count, slowness }) =>
-      `  guarantee   ${says} Longest of ${count}: ${formatSeconds(measuredMs)}; machine slowed down ${slowness.toFixed(1)} times.`,
-  );
-}
+const toMegabytes = (kb: number): number => Math.round(kb / 1_024);
 
 function formatMemory({ memory }: ChaosOutcome): string {
   return [...memory]
@@ -87,31 +82,17 @@ function formatMemory({ memory }: ChaosOutcome): string {
     .join('; ');
 }
 
-function toMegabytes(kb: number): number {
-  return Math.round(kb / 1_024);
-}
-
-function formatStallLines({ stalls }: ChaosOutcome): string[] {
-  if (stalls.length === 0) return [];
-  const longest = Math.max(...stalls.map(({ from, to }) => to - from));
+function formatViolations({ violations, histories }: ChaosOutcome): string[] {
   return [
-    `  the machine stalled ${stalls.length} times, up to ${formatSeconds(longest)}: durations during a stall do not count`,
-  ];
-}
-
-function formatViolationLines({ violations, histories }: ChaosOutcome): string[] {
-  const lines: string[] = [];
-  for (const { invariant, statement: says, accountId, subject, detail } of violations) {
-    lines.push(
-      `    ${invariant}: ${says}`,
+    ...violations.flatMap(({ invariant, statement, accountId, subject, detail }) => [
+      `    ${invariant}: ${statement}`,
       `      ${accountId === null ? '' : `account ${accountId}, `}${subject}: ${detail}`,
-    );
-  }
-  for (const [accountId, history] of histories) {
-    lines.push(`    History of account ${accountId} (the last ${HISTORY_LINES} lines):`);
-    lines.push(...history.slice(-HISTORY_LINES).map((line) => `      ${line}`));
-  }
-  return lines;
+    ]),
+    ...[...histories].flatMap(([accountId, history]) => [
+      `    History of account ${accountId} (the last ${HISTORY_LINES} lines):`,
+      ...history.slice(-HISTORY_LINES).map((line) => `      ${line}`),
+    ]),
+  ];
 }
 
 function formatCounts(names: string[]): string {
@@ -119,7 +100,7 @@ function formatCounts(names: string[]): string {
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts]
     .toSorted(([, one], [, other]) => other - one)
-    .map(([name, count]) => `${name} ${count}`)
+    .map(([name, count]) => `${name}: ${count}`)
     .join(', ');
 }
 

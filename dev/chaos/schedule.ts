@@ -1,4 +1,4 @@
-import { FAULTS } from './faults/index.ts';
+import { FAULTS } from './faults.ts';
 import { type SeededRandom, createSeededRandom } from '../../test/fakes/seededRandom.ts';
 
 export interface PlannedFault {

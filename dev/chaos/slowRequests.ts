@@ -1,9 +1,9 @@
 import { AUTO_TOPUP_WAIT_TIMEOUT_MS } from '../../shared/domain/billing/autoTopupRule.ts';
 import type { Violation } from '../../shared/domain/invariant.ts';
 import type { InjectedFault } from './injectFaults.ts';
-import type { ClientRequest } from './clients/clients.ts';
-import type { SpeedWatch } from './speedWatch.ts';
-import type { Stall } from './stalls.ts';
+import type { ClientRequest } from './clients/journal.ts';
+import type { SpeedWatch, Stall } from './machineWatch.ts';
+import { violate } from './rules.ts';
 
 /** Maximum duration of a request during an outage of a database, on an unloaded machine. */
 export const DATABASE_RESPONSE_LIMIT_MS = 5_000;
@@ -11,7 +11,6 @@ export const DATABASE_RESPONSE_LIMIT_MS = 5_000;
 const SPEED_MARGIN_MS = 1_000;
 /** Requests that wait only for the databases. */
 export const DATABASE_REQUEST_KINDS = /^(create|read|list|ledger|usage|delete|cancel|make|revoke|change key)/;
-const STATEMENT = 'No request hangs beyond 5 s while Postgres or Redis is down.';
 
 /**
  * Requests that took longer than guaranteed while a database was unavailable, by more than the machine was slowed down.
@@ -42,16 +41,13 @@ export function findSlowRequests(
       );
       return isDatabase && !isOther && !stalls.some((stall) => overlaps(stall, request));
     })
-    .map(({ kind, at, address, durationMs, status }) => ({
-      invariant: 'responds-in-time',
-      statement: STATEMENT,
-      accountId: null,
-      subject: `${kind} at ${new Date(at).toISOString()}`,
-      detail: `${status} after ${Math.round(durationMs)} ms at api ${addresses.indexOf(address) + 1}, during ${done
-        .filter((fault) => overlaps(fault, { at, durationMs }))
-        .map(({ name, target }) => `${name} (${target})`)
-        .join(', ')}`,
-    }));
+    .map(({ kind, at, address, durationMs, status }) => {
+      const meanwhile = done.filter((fault) => overlaps(fault, { at, durationMs }));
+      const faults = meanwhile.map(({ name, target }) => `${name} (${target})`).join(', ');
+      const api = addresses.indexOf(address) + 1;
+      const detail = `${status} after ${Math.round(durationMs)} ms at api ${api}, during ${faults}`;
+      return violate('responds-in-time', null, `${kind} at ${new Date(at).toISOString()}`, detail);
+    });
 }
 
 function getLimitMs({ at, durationMs }: ClientRequest, speed: SpeedWatch): number {

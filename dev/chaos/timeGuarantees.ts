@@ -3,17 +3,18 @@ import pg from 'pg';
 import type { Violation } from '../../shared/domain/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import type { InjectedFault } from './injectFaults.ts';
-import type { ClientStore } from './clients/clients.ts';
+import type { Journal } from './clients/journal.ts';
 import { DATABASE_REQUEST_KINDS, DATABASE_RESPONSE_LIMIT_MS } from './slowRequests.ts';
-import type { SpeedWatch } from './speedWatch.ts';
+import type { SpeedWatch } from './machineWatch.ts';
+import { type Rule, violate } from './rules.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
 /** A guarantee in wall-clock time, with its measurement. */
 export interface MeasuredGuarantee {
-  /** Name of the invariant in a violation. */
-  invariant: string;
-  statement: string;
+  invariant: Rule;
   limitMs: number;
+  /** Process or connection that a fault stopped. */
+  target: string;
   /** The longest duration; null if it took more than a minute. */
   measuredMs: number | null;
   /** The request, generation or process that took longest. */
@@ -24,8 +25,6 @@ export interface MeasuredGuarantee {
   slowness: number;
 }
 
-const TAKEOVER_LIMIT_MS = 15_000;
-const STOP_LIMIT_MS = 10_000;
 /** A measured duration, in milliseconds; null if it was abandoned. */
 interface Duration {
   of: string;
@@ -45,58 +44,38 @@ const OUTAGE_MS = 6_500;
  */
 export async function measureGuarantees(
   environment: ChaosEnvironment,
-  store: ClientStore,
+  journal: Journal,
   speed: SpeedWatch,
   done: InjectedFault[],
 ): Promise<MeasuredGuarantee[]> {
+  const stop = async (target: string) => [
+    { of: target, ms: (await environment.processes.get(target)?.restart()) ?? null },
+  ];
+  const guarantees: [invariant: Rule, limitMs: number, name: string, target: string, () => Promise<Duration[]>][] = [
+    ['taken-over-in-time', 15_000, 'process killed', 'worker 1', () => measureTakeovers(environment)],
+    [
+      'responds-in-time',
+      DATABASE_RESPONSE_LIMIT_MS,
+      'Postgres unreachable',
+      'apis',
+      () => measureOutage(environment, journal),
+    ],
+    ['stopped-in-time', 10_000, 'process restarted', 'api 2', () => stop('api 2')],
+    ['stopped-in-time', 10_000, 'process restarted', 'worker 2', () => stop('worker 2')],
+  ];
   const measured: MeasuredGuarantee[] = [];
-  const measure = async (
-    guarantee: Pick<MeasuredGuarantee, 'invariant' | 'statement' | 'limitMs'>,
-    fault: Pick<InjectedFault, 'name' | 'target'>,
-    durations: () => Promise<Duration[]>,
-  ) => {
-    const entry: InjectedFault = { ...fault, from: Date.now(), to: Number.POSITIVE_INFINITY };
-    done.push(entry);
-    const times = await durations();
-    entry.to = Date.now();
-    const [longest] = times.toSorted((a, b) => (b.ms ?? Number.POSITIVE_INFINITY) - (a.ms ?? Number.POSITIVE_INFINITY));
-    measured.push({
-      ...guarantee,
-      measuredMs: longest === undefined ? 0 : longest.ms,
-      longest: longest?.of ?? 'nothing',
-      count: times.length,
-      slowness: speed.slownessBetween(entry.from, entry.to),
-    });
-  };
-  await measure(TAKEOVER, { name: 'process killed', target: 'worker 1' }, () => measureTakeovers(environment));
-  await measure(OUTAGE, { name: 'Postgres unreachable', target: 'apis' }, () =>
-    measureOutageResponses(environment, store),
-  );
-  for (const target of ['api 2', 'worker 2']) {
-    await measure(
-      { ...STOP, statement: `${STOP.statement} (${target})` },
-      { name: 'process restarted', target },
-      async () => [{ of: target, ms: (await environment.processes.get(target)?.restart()) ?? null }],
-    );
+  for (const [invariant, limitMs, name, target, measure] of guarantees) {
+    const fault: InjectedFault = { name, target, from: Date.now(), to: Infinity };
+    done.push(fault);
+    const times = await measure();
+    fault.to = Date.now();
+    const [longest] = times.toSorted((a, b) => (b.ms ?? Infinity) - (a.ms ?? Infinity));
+    const { ms: measuredMs, of } = longest ?? { ms: 0, of: 'nothing' };
+    const slowness = speed.slownessBetween(fault.from, fault.to);
+    measured.push({ invariant, limitMs, target, measuredMs, longest: of, count: times.length, slowness });
   }
   return measured;
 }
-
-const TAKEOVER = {
-  invariant: 'taken-over-in-time',
-  statement: 'Generations that a killed worker held end within 15 s plus the time of the upstream.',
-  limitMs: TAKEOVER_LIMIT_MS,
-};
-const OUTAGE = {
-  invariant: 'responds-in-time',
-  statement: 'Requests during an outage of the database are answered within 5 s.',
-  limitMs: DATABASE_RESPONSE_LIMIT_MS,
-};
-const STOP = {
-  invariant: 'stopped-in-time',
-  statement: 'A process stops within 10 s of SIGTERM.',
-  limitMs: STOP_LIMIT_MS,
-};
 
 /**
  * Returns the violated guarantees, by more than the machine was slowed down. A measurement that was abandoned took at
@@ -105,13 +84,11 @@ const STOP = {
 export function findBrokenGuarantees(measured: readonly MeasuredGuarantee[]): Violation[] {
   return measured
     .filter(({ measuredMs, limitMs, slowness }) => (measuredMs ?? MEASUREMENT_TIMEOUT_MS) > limitMs * slowness)
-    .map(({ invariant, statement, measuredMs, longest, count, slowness }) => ({
-      invariant,
-      statement,
-      accountId: null,
-      subject: statement,
-      detail: `${measuredMs === null ? 'never' : `${Math.round(measuredMs)} ms`} (${longest}), the longest of ${count}, on a machine slowed down ${slowness.toFixed(1)} times`,
-    }));
+    .map(({ invariant, target, measuredMs, longest, count, slowness }) => {
+      const took = measuredMs === null ? 'never' : `${Math.round(measuredMs)} ms`;
+      const machine = `on a machine slowed down ${slowness.toFixed(1)} times`;
+      return violate(invariant, null, target, `${took} (${longest}), the longest of ${count}, ${machine}`);
+    });
 }
 
 /**
@@ -151,13 +128,12 @@ async function measureTakeovers(environment: ChaosEnvironment): Promise<Duration
 }
 
 /** Cuts the API processes off from Postgres, and measures the duration of requests meanwhile. */
-async function measureOutageResponses(environment: ChaosEnvironment, store: ClientStore): Promise<Duration[]> {
+async function measureOutage(environment: ChaosEnvironment, journal: Journal): Promise<Duration[]> {
   const proxy = environment.proxies.postgres.apis;
   const from = Date.now();
   proxy.freeze();
   const probes = environment.addresses.map(async (address) => {
-    const key =
-      [...store.keys.values()].find(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null)?.key ?? '';
+    const key = [...journal.keys.values()].find(({ revokeRequestedAt }) => revokeRequestedAt === null)?.key ?? '';
     await fetch(`${address}/api/generations/`, {
       headers: { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(MEASUREMENT_TIMEOUT_MS),
@@ -173,7 +149,7 @@ async function measureOutageResponses(environment: ChaosEnvironment, store: Clie
   const responses = await probed;
   // Includes requests that began shortly before the end of the outage.
   await delay(DATABASE_RESPONSE_LIMIT_MS);
-  const requests = store.requests.filter(
+  const requests = journal.requests.filter(
     ({ at, durationMs, kind }) => at < until && at + durationMs > from && DATABASE_REQUEST_KINDS.test(kind),
   );
   return [

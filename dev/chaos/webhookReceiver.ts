@@ -14,9 +14,8 @@ export interface ReceivedMessage {
   timestamp: string;
   signature: string;
   body: string;
-  /** Times in milliseconds, as of `Date.now`, and by the clock of the service. */
+  /** In milliseconds, as of `Date.now`. */
   at: number;
-  serviceTime: number;
   /** True if the response was a success. */
   isAccepted: boolean;
   /** The response, for reports. */
@@ -25,16 +24,18 @@ export interface ReceivedMessage {
 
 type Answer = 'accept' | 'slow' | 'error' | 'busy' | 'reset' | 'hang' | 'redirect';
 
-/** Answers to messages, with their share in percent. */
-const ANSWERS: readonly (readonly [weight: number, answer: Answer])[] = [
-  [68, 'accept'],
-  [8, 'slow'],
-  [9, 'error'],
-  [5, 'busy'],
-  [6, 'reset'],
-  [2, 'hang'],
-  [2, 'redirect'],
-];
+/** Answers to messages; each is as frequent as it is repeated. */
+const ANSWERS: readonly Answer[] = (
+  [
+    ['accept', 68],
+    ['slow', 8],
+    ['error', 9],
+    ['busy', 5],
+    ['reset', 6],
+    ['hang', 2],
+    ['redirect', 2],
+  ] as const
+).flatMap(([answer, percent]) => Array<Answer>(percent).fill(answer));
 /** Longer than the service waits for a response. */
 const HANG_MS = 20_000;
 const SLOW_MS = [300, 4_000] as const;
@@ -107,60 +108,40 @@ export class WebhookReceiver extends HttpFake {
 
   protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', 'http://receiver');
-    const body = await readTextBody(request);
+    const readHeader = (name: string) => String(request.headers[name] ?? '');
     const message: ReceivedMessage = {
+      body: await readTextBody(request),
       token: pathname.replace(/^\/hooks\//, ''),
-      id: String(request.headers['webhook-id'] ?? ''),
-      timestamp: String(request.headers['webhook-timestamp'] ?? ''),
-      signature: String(request.headers['webhook-signature'] ?? ''),
-      body,
+      id: readHeader('webhook-id'),
+      timestamp: readHeader('webhook-timestamp'),
+      signature: readHeader('webhook-signature'),
       at: Date.now(),
-      serviceTime: Date.now() + this.#advancedMs(),
       isAccepted: false,
       response: 'none',
     };
-    const earlier = this.messages.filter(({ token, id }) => token === message.token && id === message.id).length;
+    const { token } = message;
+    const earlier = this.messages.filter((other) => other.token === token && other.id === message.id).length;
     this.messages.push(message);
-    const random = this.#random.fork(`${message.token} ${message.id} ${earlier}`);
-    await this.#answer(message, pickAnswer(random), random, response);
-  }
-
-  async #answer(
-    message: ReceivedMessage,
-    planned: Answer,
-    random: SeededRandom,
-    response: ServerResponse,
-  ): Promise<void> {
-    const mustAccept = this.#mustAccept(message.token);
-    if (!mustAccept && planned === 'slow') await this.#wait(random.nextBetween(...SLOW_MS));
-    if (!mustAccept && planned === 'hang') await this.#wait(HANG_MS);
+    const random = this.#random.fork(`${token} ${message.id} ${earlier}`);
+    let planned = random.pick(ANSWERS);
+    if (this.#mustAccept(token)) planned = 'accept';
+    if (planned === 'slow') await this.#wait(random.nextBetween(...SLOW_MS));
+    if (planned === 'hang') await this.#wait(HANG_MS);
     // A month may have begun in the meantime.
-    const answer = mustAccept || this.#isWell() || planned === 'slow' ? 'accept' : planned;
+    const answer = this.#isWell() || planned === 'slow' ? 'accept' : planned;
     if (response.destroyed || response.socket === null || response.socket.destroyed) {
       message.response = 'closed by the sender';
       return;
     }
     message.response = answer;
-    switch (answer) {
-      case 'error':
-        response.writeHead(random.pick([400, 404, 500, 502, 503])).end('{"detail":"no"}');
-        break;
-      case 'busy':
-        response.writeHead(429, { 'retry-after': String(random.nextBetween(1, 5)) }).end();
-        break;
-      case 'redirect':
-        response
-          .writeHead(random.pick([301, 302, 307]), { location: this.buildUrl(`redirected-${message.token}`) })
-          .end();
-        break;
-      case 'reset':
-      case 'hang':
-        response.socket.resetAndDestroy();
-        break;
-      default:
-        message.isAccepted = true;
-        response.writeHead(random.pick([200, 201, 202])).end('ok');
-    }
+    const location = this.buildUrl(`redirected-${token}`);
+    if (answer === 'error') response.writeHead(random.pick([400, 404, 500, 502, 503])).end('{"detail":"no"}');
+    else if (answer === 'busy') response.writeHead(429, { 'retry-after': String(random.nextBetween(1, 5)) }).end();
+    else if (answer === 'redirect') response.writeHead(random.pick([301, 302, 307]), { location }).end();
+    else if (answer === 'accept') {
+      message.isAccepted = true;
+      response.writeHead(random.pick([200, 201, 202])).end('ok');
+    } else response.socket.resetAndDestroy();
   }
 
   #isWell(): boolean {
@@ -199,10 +180,4 @@ export class WebhookReceiver extends HttpFake {
       this.#proxy?.open();
     }
   }
-}
-
-function pickAnswer(random: SeededRandom): Answer {
-  let rest = random.nextBelow(ANSWERS.reduce((sum, [weight]) => sum + weight, 0));
-  const picked = ANSWERS.find(([weight]) => (rest -= weight) < 0);
-  return picked?.[1] ?? 'accept';
 }

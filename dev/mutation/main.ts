@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
-import { parseIntegerOption } from '../chaos/options.ts';
+import { readInteger } from '../chaos/options.ts';
 import { ROOT } from '../local/environment/build.ts';
 import { findReason, listMutants } from './listMutants.ts';
 import { applyEdit, type Mutant } from './mutant.ts';
@@ -66,7 +66,9 @@ function sample(mutants: Mutant[]): Mutant[] {
   const ranked = mutants
     .map((mutant) => ({ mutant, rank: random.next() }))
     .toSorted((one, other) => one.rank - other.rank);
-  const chosen = ranked.slice(0, parseIntegerOption('max', values.max, 1, 1_000_000)).map(({ mutant }) => mutant);
+  const chosen = ranked
+    .slice(0, readInteger('npm run mutation', 'max', values.max, 1, 1_000_000))
+    .map(({ mutant }) => mutant);
   return chosen.toSorted((one, other) => one.id - other.id);
 }
 

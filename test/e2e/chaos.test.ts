@@ -22,18 +22,15 @@ describe('chaos', () => {
       seconds: 60,
       accounts: 16,
       clients: 6,
-      isCalm: false,
-      keepsFiles: false,
       build: ROOT,
-      sql: [],
       log: (line) => lines.push(line),
       logFault: (line) => lines.push(line),
     });
     expect(outcome.violations, [...lines, ...formatReport(outcome)].join('\n')).to.deep.equal([]);
     // A run without violations proves something only if there was enough load.
-    expect(outcome.generations, 'generations').to.be.above(20);
+    expect(outcome.journal.generations.size, 'generations').to.be.above(20);
     expect(outcome.faults.length, 'faults').to.be.above(15);
     expect(outcome.checks, 'checks').to.be.above(2);
-    expect(outcome.webhooks.required, 'webhooks').to.be.above(5);
+    expect(outcome.journal.webhooks.required, 'webhooks').to.be.above(5);
   });
 });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { ClientRequest } from '../../dev/chaos/clients/clients.ts';
+import type { ClientRequest } from '../../dev/chaos/clients/journal.ts';
 import type { InjectedFault } from '../../dev/chaos/injectFaults.ts';
 import { findSlowRequests } from '../../dev/chaos/slowRequests.ts';
-import type { SpeedWatch } from '../../dev/chaos/speedWatch.ts';
+import type { SpeedWatch } from '../../dev/chaos/machineWatch.ts';
 
 const API = 'http://127.0.0.1:1';
 const unloaded = { slownessBetween: () => 1 } as unknown as SpeedWatch;

@@ -7,7 +7,6 @@ const HEALED = { at: 1_000_000, firstCreateMs: null };
 /** Speed of a machine that is slow during a period only. */
 const slowUntil = (until: number, slowness: number) => ({
   slownessBetween: (_from: number, to: number) => (to <= until ? slowness : 1),
-  stop: () => {},
 });
 
 const find = (firstSuccessMs: number | null, speed = slowUntil(0, 1)) =>
@@ -15,8 +14,8 @@ const find = (firstSuccessMs: number | null, speed = slowUntil(0, 1)) =>
 
 const findBroken = (measuredMs: number | null, slowness: number) => {
   const guarantee = {
-    invariant: 'taken-over-in-time',
-    statement: 'Taken over.',
+    invariant: 'taken-over-in-time' as const,
+    target: 'worker 1',
     limitMs: 15_000,
     longest: 'a video',
     count: 1,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { transform } from 'esbuild';
 import { SEEDED_BUGS } from '../../dev/chaos/seededBugs/bugs.ts';
-import { applyCodeChange, type CodeChange } from '../../dev/chaos/seededBugs/codeChange.ts';
+import { applyCodeChange, type CodeChange, parseCodeChanges } from '../../dev/chaos/seededBugs/codeChange.ts';
 import { ROOT } from '../../dev/local/environment/build.ts';
 import { INVARIANTS } from '../../shared/domain/integrity/index.ts';
 
@@ -43,9 +43,7 @@ describe('seeded bugs', () => {
 
   it('drop only indexes that the migrations create', () => {
     const migrations = readFolder('migrations');
-    const dropped = SEEDED_BUGS.flatMap(({ sql = [] }) =>
-      sql.flatMap((text) => /^DROP INDEX (\w+)/.exec(text)?.[1] ?? []),
-    );
+    const dropped = SEEDED_BUGS.flatMap(({ sql }) => sql.flatMap((text) => /^DROP INDEX (\w+)/.exec(text)?.[1] ?? []));
     expect(dropped).to.have.length.above(2);
     expect(dropped.filter((index) => !migrations.includes(`INDEX ${index} ON`))).to.deep.equal([]);
   });
@@ -75,5 +73,19 @@ describe('applyCodeChange', () => {
     expect(apply(source, { within: 'two', find: 'return 1', replace: 'return 2' })).to.match(/return 1[^]*return 2/);
     expect(() => apply(source, { find: 'return 1' })).to.throw('a.ts contains "return 1" 2 times');
     expect(() => apply(source, { within: 'three', find: 'return 1' })).to.throw('declares no three');
+  });
+});
+
+describe('parseCodeChanges', () => {
+  it('separates the changes, which may have several lines, no declaration, or no replacement', () => {
+    const text = `
+      a/b.ts one: if ($a) stop(); -->
+        go();
+      c.sql: AND x = 'y' -->`;
+    expect(parseCodeChanges(text)).to.deep.equal([
+      { file: 'a/b.ts', within: 'one', find: 'if ($a) stop();', replace: 'go();' },
+      { file: 'c.sql', within: undefined, find: `AND x = 'y'`, replace: '' },
+    ]);
+    expect(() => parseCodeChanges('a.ts: x')).to.throw('is not a change');
   });
 });

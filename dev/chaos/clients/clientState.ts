@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { FakeStripe } from '../../../test/fakes/stripe/fakeStripe.ts';
 import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
+import { addViolation, type Rule } from '../rules.ts';
 import type { WebhookReceiver } from '../webhookReceiver.ts';
-import { type ClientStore, createClientStore } from './clientStore.ts';
 import { type ChaosCustomer, createCustomers } from './customers.ts';
-import { addViolation, type ClientRule } from './violations.ts';
+import { createJournal, type Journal } from './journal.ts';
 
 export interface ClientOptions {
   /** Addresses of the API processes. */
@@ -30,7 +30,7 @@ export interface ClientOptions {
 
 /** State that all clients share. */
 export interface ClientState extends ClientOptions {
-  store: ClientStore;
+  journal: Journal;
   agent: Agent;
   customers: readonly ChaosCustomer[];
   /** The service's own origin, by the address of the request. */
@@ -55,7 +55,7 @@ export function createClientState(options: ClientOptions): ClientState {
   setMaxListeners(0, stopping.signal);
   return {
     ...options,
-    store: createClientStore(options.receiver.messages),
+    journal: createJournal(options.receiver.messages),
     agent: new Agent({ pipelining: 1, keepAliveTimeout: 10_000, headersTimeout: 0, bodyTimeout: 0 }),
     customers: createCustomers(options.accounts, options.random),
     origins: new Map(),
@@ -95,11 +95,53 @@ export function newStepId(step: Step): string {
 }
 
 /** Records a violation. */
-export function reportViolation(
-  { state, customer }: Pick<Step, 'state' | 'customer'>,
-  rule: ClientRule,
-  subject: string,
-  detail: string,
-): void {
-  addViolation(state.store.violations, rule, customer.uuid, subject, detail);
+export function report({ state, customer }: Step, rule: Rule, subject: string, detail: string): void {
+  addViolation(state.journal.violations, rule, customer.uuid, subject, detail);
+}
+
+/** Runs `work` several times at the same moment, with all addresses in turn. */
+export function inParallel<Result>(
+  { state: { addresses } }: Step,
+  times: number,
+  work: (address: string, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  return Promise.all(
+    Array.from({ length: times }, (_, index) => work(addresses[index % addresses.length] as string, index)),
+  );
+}
+
+/** Runs `work` at every address at the same moment. */
+export function everywhere<Result>(step: Step, work: (address: string) => Promise<Result>): Promise<Result[]> {
+  return inParallel(step, step.state.addresses.length, work);
+}
+
+/** Attempts of a client while the outcome of its request is unknown. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Repeats a request until its outcome is known. Only for idempotent requests.
+ * @param send sends it; receives the number of the attempt, from 0.
+ */
+export async function retryUntilKnown<Observed extends { isUnknown: boolean }>(
+  step: Step,
+  send: (attempt: number) => Promise<Observed>,
+): Promise<Observed> {
+  for (let attempt = 0; ; attempt += 1) {
+    const response = await send(attempt);
+    if (!response.isUnknown || attempt + 1 >= MAX_ATTEMPTS) return response;
+    await sleepUnlessStopped(step.state, step.random.nextBetween(200, 1_000));
+  }
+}
+
+/** Waits between two attempts of an action until one succeeds. @returns false after `attempts` of them. */
+export async function retryUntilDone(
+  { state, random }: Step,
+  attempt: () => Promise<boolean>,
+  attempts = Infinity,
+): Promise<boolean> {
+  for (let made = 0; made < attempts; made += 1) {
+    if (made > 0) await sleepUnlessStopped(state, random.nextBetween(200, 1_000));
+    if (await attempt()) return true;
+  }
+  return false;
 }

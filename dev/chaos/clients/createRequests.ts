@@ -1,10 +1,9 @@
 import { getModelBySlug } from '../../../shared/lib/catalog/catalog.ts';
 import type { CatalogModel, GenerationParams, ParamValue } from '../../../shared/spec/catalog.ts';
-import { listPossiblePrices } from '../catalogs.ts';
-import type { ObservedCreate } from './clientStore.ts';
-import type { RestResponse } from './restRequests.ts';
-import type { Json } from './httpClient.ts';
-import { reportViolation, newStepId, type Step, type ClientState } from './clientState.ts';
+import { listPricesByCatalog } from '../catalogs.ts';
+import { newStepId, report, type ClientState, type Step } from './clientState.ts';
+import type { HttpReply } from './httpClient.ts';
+import type { ObservedCreate } from './journal.ts';
 
 const MAX_RECENT_GENERATIONS = 40;
 /** Share of creates with a `webhook_url`, of customers that use it. */
@@ -26,21 +25,23 @@ export interface CreateRequest {
  */
 export function newCreateRequest(
   step: Step,
-  idempotencyKey: string | null,
+  idempotencyKey: string | null = newStepId(step),
   surface: 'REST' | 'MCP' = 'REST',
-  isVideo = step.random.chance(usesUpCredits(step) ? 0.8 : 0.25),
+  isVideo = step.random.chance(/^(creates|topups)$/.test(step.customer.role.only ?? '') ? 0.8 : 0.25),
   subject = 'A lighthouse',
 ): CreateRequest {
   const { state, customer } = step;
   const model = getModelBySlug(isVideo ? 'vidmodel-video' : 'imgmodel-2');
   const params = randomParams(step, model);
   const prompt = `${subject} of customer ${customer.index}, ${newStepId(step)}`;
+  const pricesByCatalog = listPricesByCatalog(model.slug, params);
   const observed: ObservedCreate = {
     prompt,
     accountUuid: customer.uuid as string,
     model: model.slug,
     credits: model.price(params),
-    prices: listPossiblePrices(model.slug, params),
+    prices: Object.values(pricesByCatalog),
+    pricesByCatalog,
     idempotencyKey,
     firstSentAt: state.now(),
     sent: 0,
@@ -52,19 +53,15 @@ export function newCreateRequest(
     hasImage: false,
     isForbidden: false,
   };
-  state.store.createsByPrompt.set(prompt, observed);
+  state.journal.createsByPrompt.set(prompt, observed);
   return { observed, params };
-}
-
-function usesUpCredits({ customer: { role } }: Step): boolean {
-  return role.only === 'creates' || role.only === 'topups';
 }
 
 /** Registers an address for the end of a generation, for some creates of some customers. */
 function registerWebhookUrl({ state, customer, random }: Step, prompt: string): string | null {
   if (!customer.role.usesWebhookUrl || !random.fork(prompt).chance(WEBHOOK_URL_SHARE)) return null;
   const token = encodeURIComponent(prompt.slice(prompt.lastIndexOf(' ') + 1));
-  state.store.webhooks.targets.set(token, { accountUuid: customer.uuid as string, endpoint: null, prompt });
+  state.journal.webhooks.targets.set(token, { accountUuid: customer.uuid as string, endpoint: null, prompt });
   return token;
 }
 
@@ -78,10 +75,16 @@ function randomParams({ random }: Step, { definition }: CatalogModel): Generatio
   return Object.fromEntries(chosen);
 }
 
+/** Returns the body of a create over REST. */
+export function buildCreateBody({ state: { receiver } }: Step, { observed, params }: CreateRequest) {
+  const { model, prompt, webhookToken } = observed;
+  return { model, prompt, params, ...(webhookToken === null ? {} : { webhook_url: receiver.buildUrl(webhookToken) }) };
+}
+
 /** Records that a create is about to be sent. */
 export function recordSent({ state }: Step, { observed }: CreateRequest): void {
   observed.sent += 1;
-  state.store.sentCreates.push({ accountUuid: observed.accountUuid, at: Date.now() });
+  state.journal.sentCreates.push({ accountUuid: observed.accountUuid, at: Date.now() });
   markIfStale(state, observed);
 }
 
@@ -90,47 +93,37 @@ export function markIfStale(state: ClientState, observed: ObservedCreate): void 
   if (Math.abs(state.now().getTime() - observed.firstSentAt.getTime()) > KEY_VALID_MS) observed.isStale = true;
 }
 
+type CreateOutcome = { isGood: boolean; isUnknown: boolean; code?: string | null } & Partial<HttpReply>;
+
 /** Records the response to a create. @param shown the generation, if it was accepted. */
 export function recordCreateResponse(
   step: Step,
-  { observed, params }: CreateRequest,
-  response: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
-  shown: Json,
+  { observed }: CreateRequest,
+  response: CreateOutcome,
+  shown: { uuid: string; status: string; prompt: string; credits_charged: number } | undefined,
   surface: 'REST' | 'MCP',
 ): void {
   // The clock may have been moved during the request.
   if (observed.sent > 1) markIfStale(step.state, observed);
-  if (!response.isGood) {
-    recordRejection(step.state, observed, response);
-    return;
-  }
-  const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
+  if (!response.isGood || shown === undefined) return recordRejection(step.state, observed, response);
+  const { uuid, credits_charged: credits, status, prompt } = shown;
   // After the key has expired, a repetition may create another generation, at a process with the other catalog.
   const isAnother = observed.isStale && observed.uuids.size > 0 && !observed.uuids.has(uuid);
-  if (isAnother) observed.prices = listPossiblePrices(observed.model, params);
+  if (isAnother) observed.prices = Object.values(observed.pricesByCatalog);
   if (!observed.prices.includes(credits)) {
     const detail = `${credits} credits were charged instead of ${observed.prices.join(' or ')}`;
-    reportViolation(step, 'price-matches-the-catalog', uuid, detail);
+    report(step, 'price-matches-the-catalog', uuid, detail);
   }
   observed.prices = [credits];
   observed.credits = credits;
-  if (status !== 'queued' || shown.prompt !== observed.prompt) {
-    reportViolation(step, 'created-exists', uuid, `has status ${status} and the prompt "${shown.prompt}"`);
-  }
+  if (status !== 'queued' || prompt !== observed.prompt)
+    report(step, 'created-exists', uuid, `has status ${status} and the prompt "${prompt}"`);
   observed.uuids.add(uuid);
   if (observed.uuids.size > 1 && !observed.isStale) {
     const rule = observed.idempotencyKey === null ? 'one-generation-per-create' : 'same-key-same-response';
-    reportViolation(step, rule, observed.idempotencyKey ?? observed.prompt, [...observed.uuids].join(' and '));
+    report(step, rule, observed.idempotencyKey ?? observed.prompt, [...observed.uuids].join(' and '));
   }
   rememberGeneration(step, observed, uuid, surface);
-}
-
-/** The fields of a response that state the effect of a rejection. */
-interface RejectionDetails {
-  code: string | null;
-  text: string;
-  beganAt: number;
-  endedAt: number;
 }
 
 /** Responses that rule out a generation, whatever their status. */
@@ -140,51 +133,40 @@ const NOT_CREATED = /no generation was created|(nothing was|no credits were) cha
 function recordRejection(
   state: ClientState,
   observed: ObservedCreate,
-  {
-    isUnknown,
-    code = null,
-    text = '',
-    beganAt = 0,
-    endedAt = 0,
-  }: Pick<RestResponse, 'isUnknown'> & Partial<RejectionDetails>,
+  { isUnknown, code, text = '', beganAt = 0, endedAt = 0 }: CreateOutcome,
 ): void {
   if (!isUnknown || NOT_CREATED.test(text)) observed.rejected += 1;
   // One process may have decided by its old clock, before an hour had passed since the last top-up.
   if (code !== 'insufficient_credits' || !state.haveClocksAgreedSince(beganAt)) return;
   const respondedAt = Date.now() - (performance.now() - endedAt);
-  const at = respondedAt - (endedAt - beganAt);
   const { accountUuid, prompt } = observed;
-  state.store.rejectedCreates.push({
-    accountUuid,
-    prompt,
-    at,
-    respondedAt,
-    response: `${code}: ${text.slice(0, 200)}`,
-  });
+  state.journal.rejectedCreates.push({ accountUuid, prompt, respondedAt, response: `${code}: ${text.slice(0, 200)}` });
 }
+
+const NEVER_CHANGED = {
+  final: null,
+  isDownloaded: false,
+  deleteRequestedAt: null,
+  cancelRequestedAt: null,
+  deletedAt: null,
+};
 
 function rememberGeneration(
   { state, customer }: Step,
-  observed: ObservedCreate,
+  { accountUuid, prompt, model, credits }: ObservedCreate,
   uuid: string,
   surface: 'REST' | 'MCP',
 ): void {
-  const { generations } = state.store;
+  const { generations } = state.journal;
   if (generations.has(uuid)) return;
   generations.set(uuid, {
     uuid,
-    accountUuid: observed.accountUuid,
+    accountUuid,
     surface,
-    prompt: observed.prompt,
-    model: observed.model,
-    credits: observed.credits,
-    idempotencyKey: observed.idempotencyKey,
-    seen: {},
-    final: null,
-    isDownloaded: false,
-    deleteRequestedAt: null,
-    cancelRequestedAt: null,
-    deletedAt: null,
+    prompt,
+    model,
+    credits,
+    ...NEVER_CHANGED,
   });
   customer.generations.push(uuid);
   if (customer.generations.length > MAX_RECENT_GENERATIONS) customer.generations.shift();

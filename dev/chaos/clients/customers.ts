@@ -1,24 +1,15 @@
 import { getPlanSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
-import type { AccessToken } from './accessTokens.ts';
-import type { ObservedKey } from './clientStore.ts';
-import type { Suspension } from './suspensions.ts';
+import type { ObservedKey } from './journal.ts';
 
 export interface CustomerRole {
   /** The initial plan; null for a customer who never subscribes. */
   plan: PlanSlug | null;
-  /** Uses automatic top-ups. */
   hasAutoTopups: boolean;
   /** Threshold of automatic top-ups; null lets the seed choose. */
   threshold: number | null;
-  /**
-   * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `limits` creates only with keys
-   * and an application that have spending limits; `tests` only sends test events to its endpoints; `topups` buys, spends
-   * and returns credits; `plans` buys, upgrades and returns plans, and deletes accounts; `late payments` pays pages whose
-   * events are late, and creates; `suspensions` creates, and is suspended again and again; `members` creates with the sessions
-   * of members. Null does everything.
-   */
+  /** Name of a list of actions in `clientLoop.ts`. Null does everything. */
   only:
     | 'members'
     | 'reads'
@@ -41,13 +32,6 @@ export interface CustomerRole {
   usesWebhookUrl: boolean;
 }
 
-/** A session of the Model Context Protocol. */
-export interface McpSession {
-  id: string;
-  /** Id of the last request. */
-  requests: number;
-}
-
 /** A generation of a key or an application with a limit, and the time of the response by the clock of the service. */
 export interface CreatedUnderLimit {
   uuid: string;
@@ -66,7 +50,7 @@ export interface LimitedKey extends ObservedKey {
 
 /** Options of a key that restrict what it may do. Null: no restriction of that kind. */
 export interface KeyOptions {
-  scopes: string[] | null;
+  scopes: ('svc:read' | 'svc:write')[] | null;
   allowed_models: string[] | null;
   allowed_ips: string[] | null;
 }
@@ -78,6 +62,16 @@ export interface RestrictedKey extends ObservedKey {
   isChanging: boolean;
   /** Earliest time of the next change, as of `performance.now`. */
   nextChangeAt: number;
+}
+
+/** A token of an application. Each API process is an issuer of its own here, and accepts only its own tokens. */
+export interface AccessToken extends ObservedKey {
+  address: string;
+  /** By the clock of the service. */
+  expiresAt: Date;
+  /** Newest refresh token of its grant, which all processes accept; null if its response was lost. */
+  refreshToken: string | null;
+  refreshExpiresAt: Date;
 }
 
 /** An application that the customer connects, with a spending limit that clients change. */
@@ -103,6 +97,15 @@ export interface ChaosMember {
   isChanging: boolean;
 }
 
+/** One suspension of a customer by staff. Times are in milliseconds, as of `performance.now`. */
+export interface Suspension {
+  requestedAt: number;
+  /** Null: not acknowledged yet. */
+  confirmedAt: number | null;
+  liftRequestedAt: number | null;
+  liftedAt: number | null;
+}
+
 /** A customer who has an account, or is about to have one. */
 export interface ChaosCustomer {
   index: number;
@@ -125,9 +128,10 @@ export interface ChaosCustomer {
   generations: string[];
   /** Uuid of an upload whose file was sent; null without one. */
   upload: string | null;
-  session: McpSession | null;
+  /** Session of the Model Context Protocol, with the id of its last request. */
+  session: { id: string; requests: number } | null;
   /** Key that acts on the test account; null before it is created. */
-  testKey: string | null;
+  testKey: ObservedKey | null;
   /** Suspensions by staff, oldest first. */
   suspensions: Suspension[];
   /** Referral code of an affiliate. */
@@ -137,19 +141,19 @@ export interface ChaosCustomer {
   isLeaving?: true;
 }
 
-const DEFAULT_ROLE = {
-  hasAutoTopups: false,
-  threshold: null,
-  only: null,
-  isHot: false,
-  isAffiliate: false,
-  isReferred: false,
-  hasEndpoints: false,
-  usesWebhookUrl: false,
+const DEFAULT_ROLE = { hasAutoTopups: false, threshold: null, only: null, isAffiliate: false, isReferred: false };
+const NOTHING_YET = {
+  uuid: null,
+  cookie: null,
+  code: null,
+  application: null,
+  upload: null,
+  session: null,
+  testKey: null,
 };
 
-/** Customers of all kinds, assigned in this order, over and over; `null` lets the seed choose the plan. */
-const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] = [
+/** Customers of all kinds, assigned in this order, over and over; the seed chooses plans that are not given. */
+const ROLES: readonly Partial<CustomerRole>[] = [
   { plan: 'studio', isHot: true, hasAutoTopups: true },
   { plan: 'pro', isHot: true, hasAutoTopups: true },
   // Its parallel limit leaves room for the creates that meet at a spending limit.
@@ -158,8 +162,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', hasAutoTopups: true, threshold: 199, only: 'late payments' },
   { isAffiliate: true },
   { isReferred: true },
-  { isUnsubscribed: true },
-  { isUnsubscribed: true },
+  { plan: null },
+  { plan: null },
   // Each burn leaves it below the threshold, so that its suspensions find a recorded trigger.
   { plan: 'studio', isHot: true, hasAutoTopups: true, threshold: 1_000_000, only: 'suspensions' },
   { isReferred: true, hasAutoTopups: true },
@@ -171,7 +175,7 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   // Its endpoints are released while the next event is recorded. No other event makes them due afterwards.
-  { isUnsubscribed: true, only: 'tests' },
+  { plan: null, only: 'tests' },
   // Its plan credits are spent soon, so that it spends what it buys.
   { plan: 'lite', isHot: true, only: 'topups' },
   // Its plan is upgraded and returned often enough that it changes several times in a month.
@@ -186,31 +190,29 @@ export const CUSTOMER_KINDS = ROLES.length;
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
   return Array.from({ length: count }, (_, index) => {
     const own = random.fork(`customer ${index}`);
-    const { isUnsubscribed = false, ...role } = ROLES[index % ROLES.length] as (typeof ROLES)[number];
-    const plan = isUnsubscribed ? null : own.pick(getPlanSlugs());
-    // The second round has no hot accounts: only a few accounts have many clients.
-    const isHot = role.isHot === true && index < ROLES.length;
-    // Every third customer has no endpoint, and every other one no webhook_url: all combinations exist.
-    const webhooks = { hasEndpoints: role.only === 'tests' || index % 3 !== 2, usesWebhookUrl: index % 2 === 0 };
+    const role = ROLES[index % ROLES.length] as Partial<CustomerRole>;
     return {
       index,
       email: `customer-${index}@example.com`,
-      role: { ...DEFAULT_ROLE, plan, ...role, isHot, ...webhooks },
+      role: {
+        plan: own.pick(getPlanSlugs()),
+        ...DEFAULT_ROLE,
+        ...role,
+        // The second round has no hot accounts: only a few accounts have many clients.
+        isHot: role.isHot === true && index < ROLES.length,
+        // Every third customer has no endpoint, and every other one no webhook_url: all combinations exist.
+        hasEndpoints: role.only === 'tests' || index % 3 !== 2,
+        usesWebhookUrl: index % 2 === 0,
+      },
       random: own,
-      uuid: null,
-      cookie: null,
+      ...NOTHING_YET,
+      isReady: false,
       keys: [],
       limitedKeys: [],
       restrictedKeys: [],
       members: [],
-      application: null,
       generations: [],
-      upload: null,
-      session: null,
-      testKey: null,
       suspensions: [],
-      code: null,
-      isReady: false,
     };
   });
 }
@@ -225,5 +227,25 @@ export function isRestricted({ restrictedKeys }: ChaosCustomer, { uuid }: Observ
 
 /** Keys that no client has tried to revoke. */
 export function getActiveKeys({ keys }: ChaosCustomer): ObservedKey[] {
-  return keys.filter(({ revokeRequestedAt: revokeAskedAt }) => revokeAskedAt === null);
+  return keys.filter(({ revokeRequestedAt }) => revokeRequestedAt === null);
+}
+
+interface RequestTimes {
+  beganAt: number;
+  endedAt: number;
+}
+
+/** Returns whether the account may have been suspended at some moment of a request. */
+export function mayBeSuspended({ suspensions }: ChaosCustomer, { beganAt, endedAt }: RequestTimes): boolean {
+  return suspensions.some(
+    ({ requestedAt, liftedAt }) => endedAt >= requestedAt && (liftedAt === null || beganAt <= liftedAt),
+  );
+}
+
+/** Returns whether the account was certainly suspended from the start of a request to its end. */
+export function isSuspendedThroughout({ suspensions }: ChaosCustomer, { beganAt, endedAt }: RequestTimes): boolean {
+  return suspensions.some(
+    ({ confirmedAt, liftRequestedAt }) =>
+      confirmedAt !== null && beganAt > confirmedAt && (liftRequestedAt === null || endedAt < liftRequestedAt),
+  );
 }

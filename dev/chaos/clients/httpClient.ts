@@ -1,27 +1,18 @@
 import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { TOPUP_UNKNOWN_DETAIL } from '../../../shared/domain/generations/create.ts';
-import { addViolation } from './violations.ts';
-import { StoppedError, type ClientState } from './clientState.ts';
+import { addViolation } from '../rules.ts';
+import { StoppedError, type Step } from './clientState.ts';
 
 /** Maximum time that a client waits for a response. */
 const REQUEST_TIMEOUT_MS = 20_000;
 
 export interface HttpMessage {
-  /** Kind of request in the statistics. */
-  kind: string;
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method: string;
   path: string;
   address: string;
-  headers: Record<string, string>;
-  /** Sent as JSON. */
-  body?: object | undefined;
-  /** Holds back the second half of the JSON until it resolves. */
-  heldBack?: Promise<unknown> | undefined;
-  /** Sent as a form. */
-  form?: Record<string, string> | undefined;
-  /** Sent as it is. Its type is in the headers. */
-  file?: Buffer | undefined;
+  headers?: Record<string, string>;
+  body?: string | Buffer | Readable | null;
 }
 
 /** An HTTP response. Times are in milliseconds, as of `performance.now`. */
@@ -35,16 +26,17 @@ export interface HttpReply {
 }
 
 /** Sends a request once. @throws StoppedError if no more requests may begin. */
-export async function sendHttp({ agent, stopping }: ClientState, message: HttpMessage): Promise<HttpReply> {
+export async function sendHttp(
+  { state: { agent, stopping } }: Pick<Step, 'state'>,
+  { path, address, headers = {}, body = null, method }: HttpMessage,
+): Promise<HttpReply> {
   if (stopping.signal.aborted) throw new StoppedError();
-  const { method, path, address, headers } = message;
-  const [contentType, body] = encodeBody(message);
   const beganAt = performance.now();
   try {
     const response = await request(new URL(path, address), {
-      method,
+      method: method as 'GET',
       dispatcher: agent,
-      headers: contentType === null ? headers : { 'content-type': contentType, ...headers },
+      headers,
       body,
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
@@ -57,14 +49,19 @@ export async function sendHttp({ agent, stopping }: ClientState, message: HttpMe
   }
 }
 
-function encodeBody({ body, form, file, heldBack }: HttpMessage): [contentType: string | null, body: RequestBody] {
-  if (file !== undefined) return [null, file];
-  if (heldBack !== undefined) return ['application/json', Readable.from(sendInHalves(JSON.stringify(body), heldBack))];
-  if (form !== undefined) return ['application/x-www-form-urlencoded', new URLSearchParams(form).toString()];
-  return body === undefined ? [null, null] : ['application/json', JSON.stringify(body)];
+/** @param heldBack holds back the second half until it resolves. */
+export function encodeJson(body: object, heldBack?: Promise<unknown>): Pick<HttpMessage, 'headers' | 'body'> {
+  const text = JSON.stringify(body);
+  return {
+    headers: { 'content-type': 'application/json' },
+    body: heldBack === undefined ? text : Readable.from(sendInHalves(text, heldBack)),
+  };
 }
 
-type RequestBody = string | Buffer | Readable | null;
+export function encodeForm(form: Record<string, string>): Pick<HttpMessage, 'headers' | 'body'> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return { headers, body: new URLSearchParams(form).toString() };
+}
 
 async function* sendInHalves(text: string, heldBack: Promise<unknown>): AsyncGenerator<string> {
   const middle = Math.floor(text.length / 2);
@@ -73,45 +70,29 @@ async function* sendInHalves(text: string, heldBack: Promise<unknown>): AsyncGen
   yield text.slice(middle);
 }
 
-/** Records a request when it has ended. */
-export function recordRequest({ store }: ClientState, kind: string, reply: HttpReply, code: string | null): void {
+/** Records a request that has ended, and reports a 500: a fault of the service is always a violation. */
+export function recordRequest(step: Step, kind: string, reply: HttpReply, code: string | null): void {
+  const { journal } = step.state;
   const durationMs = Math.round(reply.endedAt - reply.beganAt);
-  const entry = {
-    at: Date.now() - durationMs,
-    kind,
-    address: reply.address,
-    status: reply.status,
-    code,
-    isTopupUnknown: reply.text.includes(TOPUP_UNKNOWN_DETAIL),
-    durationMs,
-  };
-  store.requests.push(entry);
-  store.onResponse?.(entry);
+  const { address, status, text } = reply;
+  const isTopupUnknown = text.includes(TOPUP_UNKNOWN_DETAIL);
+  const entry = { at: Date.now() - durationMs, kind, address, status, code, isTopupUnknown, durationMs };
+  journal.requests.push(entry);
+  journal.onResponse?.(entry);
+  if (status === 500) reportInternalError(step, kind, reply);
 }
 
-/** Reports a 500: a fault of the service is always a violation. */
-export function reportInternalError(
-  { store }: ClientState,
-  accountUuid: string | null,
-  kind: string,
-  reply: HttpReply,
-): void {
+export function reportInternalError({ state, customer }: Step, kind: string, reply: HttpReply): void {
   const id = String(reply.headers['x-request-id'] ?? 'without an id');
-  addViolation(
-    store.violations,
-    'no-internal-errors',
-    accountUuid,
-    `${kind} ${id}`,
-    `${reply.status}: ${reply.text.slice(0, 500)}`,
-  );
+  const detail = `${reply.status}: ${reply.text.slice(0, 500)}`;
+  addViolation(state.journal.violations, 'no-internal-errors', customer.uuid, `${kind} ${id}`, detail);
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- responses have many shapes, which `responseShapes.ts` validates
+// oxlint-disable-next-line typescript/no-explicit-any -- responses have many shapes, which `responseSchemas.ts` validates
 export type Json = any;
 
 /** Parses the JSON of a response; undefined if it is empty or invalid. */
 export function parseJson(text: string): Json {
-  if (text === '') return undefined;
   try {
     return JSON.parse(text);
   } catch {

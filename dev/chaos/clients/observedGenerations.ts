@@ -1,5 +1,5 @@
-import type { ObservedGeneration } from './clientStore.ts';
-import { reportViolation, type Step } from './clientState.ts';
+import { report, type Step } from './clientState.ts';
+import type { ObservedGeneration } from './journal.ts';
 
 /** A generation in a response, of lists and tools too. */
 interface ShownGeneration {
@@ -18,26 +18,25 @@ interface ShownGeneration {
  * @param beganAt start of the request: what was observed before it must still hold.
  */
 export function recordShownGeneration(step: Step, shown: ShownGeneration, beganAt: number): void {
-  const known = step.state.store.generations.get(shown.uuid);
-  if (known === undefined) return checkUnknownGeneration(step, shown);
-  const { uuid } = known;
-  known.seen[shown.status] = (known.seen[shown.status] ?? 0) + 1;
-  if (known.accountUuid !== step.customer.uuid)
-    reportViolation(step, 'lists-show-own-items', uuid, `is ${known.accountUuid}'s`);
+  const { uuid } = shown;
+  const known = step.state.journal.generations.get(uuid);
+  // The 201 of an unknown generation was lost: it must belong to a create of this customer.
+  const observed = known ?? step.state.journal.createsByPrompt.get(shown.prompt);
+  if (observed === undefined)
+    return report(step, 'no-unrequested-generations', uuid, `no client sent "${shown.prompt}"`);
+  if (observed.accountUuid !== step.customer.uuid)
+    report(step, 'lists-show-own-items', uuid, `was created by ${observed.accountUuid}`);
+  if (known === undefined) return;
   for (const [what, before, now] of [
     ['prompt', known.prompt, shown.prompt],
     ['model', known.model, shown.model ?? known.model],
     ['credits_charged', known.credits, shown.credits_charged],
   ] as const) {
-    if (before !== now) reportViolation(step, 'created-exists', uuid, `${what} was ${before} and is ${now}`);
+    if (before !== now) report(step, 'created-exists', uuid, `${what} was ${before} and is ${now}`);
   }
   if (known.deletedAt !== null && beganAt > known.deletedAt) {
-    reportViolation(
-      step,
-      'deleted-is-gone',
-      uuid,
-      `is returned ${Math.round(beganAt - known.deletedAt)} ms after it was deleted`,
-    );
+    const lateMs = Math.round(beganAt - known.deletedAt);
+    report(step, 'deleted-is-gone', uuid, `is returned ${lateMs} ms after it was deleted`);
   }
   recordShownStatus(step, known, shown, beganAt);
 }
@@ -48,31 +47,14 @@ function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGe
   // Each process may build URLs with another origin; only the path is the same.
   const outputPath = url === null ? null : new URL(url).pathname;
   if (status === 'queued') {
-    if (final !== null && beganAt > final.at) {
-      reportViolation(step, 'end-is-final', uuid, `was ${final.status} and is queued`);
-    }
+    if (final !== null && beganAt > final.at) report(step, 'end-is-final', uuid, `was ${final.status} and is queued`);
     return;
   }
-  if ((status === 'succeeded') !== (outputPath !== null)) {
-    reportViolation(step, 'output-can-be-fetched', uuid, `is ${status}, and output_url is ${url}`);
-  }
+  if ((status === 'succeeded') !== (outputPath !== null))
+    report(step, 'output-can-be-fetched', uuid, `is ${status}, and output_url is ${url}`);
   if (final === null) known.final = { status: status as 'succeeded' | 'failed', outputPath, at: performance.now() };
   else if (final.status !== status || final.outputPath !== outputPath) {
-    reportViolation(
-      step,
-      'end-is-final',
-      uuid,
-      `was ${final.status} ${final.outputPath} and is ${status} ${outputPath}`,
-    );
-  }
-}
-
-/** Checks a generation whose 201 was lost: it must belong to a create of this customer. */
-function checkUnknownGeneration(step: Step, { uuid, prompt }: ShownGeneration): void {
-  const observed = step.state.store.createsByPrompt.get(prompt);
-  if (observed === undefined)
-    return reportViolation(step, 'no-unrequested-generations', uuid, `no client sent "${prompt}"`);
-  if (observed.accountUuid !== step.customer.uuid) {
-    reportViolation(step, 'lists-show-own-items', uuid, `was created by ${observed.accountUuid}`);
+    const detail = `was ${final.status} ${final.outputPath} and is ${status} ${outputPath}`;
+    report(step, 'end-is-final', uuid, detail);
   }
 }

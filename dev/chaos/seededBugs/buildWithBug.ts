@@ -6,31 +6,15 @@ import { readProcfileFlags } from '../../build/procfileFlags.ts';
 import { ROOT } from '../../local/environment/build.ts';
 import { createScratchFolder } from '../../local/environment/scratchFolder.ts';
 import { applyCodeChange } from './codeChange.ts';
-import type { SeededBug } from './seededBug.ts';
+import type { SeededBug } from './bugs.ts';
 
-/** The service, built with a bug in a folder of its own. */
-export interface BuggyBuild {
-  folder: string;
-  remove(): void;
-}
-
-const SOURCES = [
-  'api',
-  'dev/sampleUpstream',
-  'docs',
-  'migrations',
-  'shared',
-  'worker',
-  'package.json',
-  'tsconfig.json',
-];
-const MODULES = SOURCES.filter((name) => !name.includes('.'));
+const MODULES = ['api', 'dev/sampleUpstream', 'docs', 'migrations', 'shared', 'worker'];
 
 /**
  * Copies the source, applies the changes of a bug and compiles the result.
  * @throws Error if a change does not fit the source, or if the changed source does not compile.
  */
-export async function buildWithBug(bug: SeededBug): Promise<BuggyBuild> {
+export async function buildWithBug(bug: SeededBug): Promise<{ folder: string; remove(): void }> {
   const folder = createScratchFolder('chaos-seeded-bug-');
   const remove = () => {
     rmSync(folder, { recursive: true, force: true });
@@ -39,7 +23,8 @@ export async function buildWithBug(bug: SeededBug): Promise<BuggyBuild> {
   // The folder is also removed when the process is stopped early.
   process.once('exit', remove);
   try {
-    for (const name of SOURCES) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    for (const name of [...MODULES, 'package.json', 'tsconfig.json'])
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir');
     for (const change of bug.changes) {
       const path = join(folder, change.file);

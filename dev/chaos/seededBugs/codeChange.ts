@@ -8,7 +8,7 @@ export interface CodeChange {
   /** Path of the source file, from the root of the repository. */
   file: string;
   /** The top-level function or constant to search; the whole file by default. */
-  within?: string;
+  within?: string | undefined;
   /** Must occur exactly once. */
   find: string;
   replace: string;
@@ -36,6 +36,19 @@ export function applyCodeChange(source: string, { file, within, find, replace }:
   });
   const changed = scope.slice(0, match.index) + replacement + scope.slice(match.index + match[0].length);
   return source.slice(0, start) + changed + source.slice(end);
+}
+
+/**
+ * Parses changes. Each begins a line with `path/file.ts declaration: find --> replace`, without the declaration if the whole
+ * file is searched, and may continue on further lines.
+ */
+export function parseCodeChanges(text: string): CodeChange[] {
+  const changes = text.split(/^\s*(?=\S+\.(?:ts|sql)(?: \w+)?:)/m).filter((change) => change.trim() !== '');
+  return changes.map((change) => {
+    const [, file, within, find, replace] = /^(\S+)(?: (\w+))?:([^]*?)-->([^]*)$/.exec(change) ?? [];
+    if (file === undefined || find === undefined) throw new Error(`"${change}" is not a change.`);
+    return { file, within, find: find.trim(), replace: replace?.trim() ?? '' };
+  });
 }
 
 /** A top-level declaration begins in the first column and extends to the next one. */

@@ -1,6 +1,7 @@
-import { exitWithUsageError, readCommandLine } from '../../../shared/lib/commandLine.ts';
-import { parseNumberOption, parseIntegerOption } from '../options.ts';
+import { readCommandLine } from '../../../shared/lib/commandLine.ts';
+import { readInteger, readNumber } from '../options.ts';
 
+const COMMAND = 'npm run chaos:seeded-bugs';
 const USAGE = `npm run chaos:seeded-bugs -- [options]
 
 Builds the service with one known bug at a time and checks that chaos detects it. Exits with 1 if a bug is not detected.
@@ -9,23 +10,13 @@ Builds the service with one known bug at a time and checks that chaos detects it
   --minutes <number>   length of the fault phase of each run; default 1
   --only <text>        only bugs whose name contains this text`;
 
-const values = readCommandLine('npm run chaos:seeded-bugs', USAGE, {
+const values = readCommandLine(COMMAND, USAGE, {
   seeds: { type: 'string', default: '5' },
   minutes: { type: 'string', default: '1' },
   only: { type: 'string', default: '' },
 });
-const [seeds, minutes] = parseNumbersOrExit();
+const seeds = readInteger(COMMAND, 'seeds', values.seeds, 1, 1_000);
+const minutes = readNumber(COMMAND, 'minutes', values.minutes, 0.1, 24 * 60);
 const { tryBugs } = await import('./tryBugs.ts');
 await tryBugs(seeds, 60 * minutes, values.only);
 process.exit();
-
-function parseNumbersOrExit(): [seeds: number, minutes: number] {
-  try {
-    return [
-      parseIntegerOption('seeds', values.seeds, 1, 1_000),
-      parseNumberOption('minutes', values.minutes, 0.1, 24 * 60),
-    ];
-  } catch (error) {
-    return exitWithUsageError('npm run chaos:seeded-bugs', error as Error);
-  }
-}

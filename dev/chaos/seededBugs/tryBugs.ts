@@ -2,9 +2,8 @@ import { rmSync } from 'node:fs';
 import type { Violation } from '../../../shared/domain/invariant.ts';
 import { CUSTOMER_KINDS } from '../clients/customers.ts';
 import { runChaos } from '../runChaos.ts';
-import { SEEDED_BUGS } from './bugs.ts';
+import { SEEDED_BUGS, type SeededBug } from './bugs.ts';
 import { buildWithBug } from './buildWithBug.ts';
-import type { SeededBug } from './seededBug.ts';
 
 interface BugResult {
   bug: SeededBug;
@@ -57,13 +56,9 @@ async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds
     seconds,
     accounts: CUSTOMER_KINDS,
     clients: 8,
-    isCalm: false,
-    keepsFiles: false,
     build: folder,
-    sql: bug.sql ?? [],
+    sql: bug.sql,
     isSufficient: isAbout,
-    log: () => {},
-    logFault: () => {},
   });
   // The logs are not needed: the violations are expected.
   if (logs !== null) rmSync(logs, { recursive: true, force: true });

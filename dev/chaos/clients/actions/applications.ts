@@ -1,27 +1,39 @@
-import { type AccessToken, mayHaveExpired } from '../accessTokens.ts';
+import {
+  everywhere,
+  inParallel,
+  newStepId,
+  report,
+  retryUntilKnown,
+  sleepUnlessStopped,
+  type Step,
+} from '../clientState.ts';
+import { newCreateRequest } from '../createRequests.ts';
+import { type AccessToken, type Application, mayBeSuspended } from '../customers.ts';
+import { callTool, createByTool, isSoonOver, mayHaveExpired } from '../mcpRequests.ts';
 import {
   buildLimitFields,
   connectApplication,
+  type IssuedTokens,
   type LimitChoice,
+  refreshOnce,
   registerApplication,
   revokeToken,
-  submitPageForm,
 } from '../oauthRequests.ts';
-import { type CreateRequest, newCreateRequest, recordCreateResponse, recordSent } from '../createRequests.ts';
-import type { Application } from '../customers.ts';
-import { signInCustomer } from '../onboardCustomer.ts';
-import { sendPageRequest } from '../pageRequests.ts';
-import { callTool, type ToolResult } from '../mcpRequests.ts';
-import { newStepId, reportViolation, sleepUnlessStopped, type Step } from '../clientState.ts';
-import { retryUntilKnown } from '../retry.ts';
-import { isDayTurning, isMonthSettled, listEarlier, refundEarlier } from './limitedKeys.ts';
-import { verifyToolShape } from './mcpTools.ts';
-import { listRefreshable, refreshTokens, tryEndedGrant } from './refreshTokens.ts';
+import { isSignedOut, sendPageRequest, submitPageForm } from '../pageRequests.ts';
+import { signInCustomer } from '../sessions.ts';
+import { isMonthSettled, pickMargin, refundEarlier, refundsEarlier } from './limitedKeys.ts';
 
 const APPLICATIONS_PATH = '/account/applications/';
 /** Number of simultaneous creates of one application. */
 const BURST_SIZE = 16;
 const MAX_PAGE_ATTEMPTS = 8;
+/** Maximum time for which a create is held back. The service waits 30 s for a body. */
+const HELD_BACK_MAX_MS = 12_000;
+/** Number of refreshes with one token at the same moment. */
+const PARALLEL_REFRESHES = 4;
+/** Requests with one refresh token within this time get tokens, less a margin for slow requests. */
+const GRACE_MS = 40_000;
+const REUSE_SHARE = 0.4;
 
 /**
  * Uses an application of the customer, which all clients share: connects it on the consent page, creates with it under
@@ -31,18 +43,12 @@ const MAX_PAGE_ATTEMPTS = 8;
 export async function useApplication(step: Step): Promise<void> {
   const { customer, random, state } = step;
   const { application } = customer;
-  if (application === null) {
-    await registerFor(step);
-    return;
-  }
+  if (application === null) return registerFor(step);
   const refreshable = listRefreshable(step, application);
-  if (refreshable.length > 0 && random.chance(0.25)) {
-    await change(application, () => refreshTokens(step, application, random.pick(refreshable)));
-    return;
-  }
-  const connected = state.addresses.filter((address) => listTokens(step, application, address).length > 0);
-  const unconnected = state.addresses.filter((address) => !connected.includes(address));
-  const isConnected = connected.length > 0;
+  if (refreshable.length > 0 && random.chance(0.25))
+    return change(application, () => refreshTokens(step, application, random.pick(refreshable)));
+  const unconnected = state.addresses.filter((address) => listTokens(step, application, address).length === 0);
+  const isConnected = unconnected.length < state.addresses.length;
   if (application.isChanging) await createInBurst(step, application);
   else if (isConnected && random.chance(0.5)) {
     const end = random.pick([disconnect, revokeOne]);
@@ -52,7 +58,7 @@ export async function useApplication(step: Step): Promise<void> {
     await change(application, () => connect(step, application, unconnected));
     await createInBurst(step, application);
     if (random.chance(0.5)) await change(application, () => disconnect(step, application));
-  } else if (random.chance(isDayTurning(state) ? 0.7 : 0.4) && listEarlier(step, application.created).length > 0)
+  } else if (refundsEarlier(step, application.created))
     await refundEarlier(step, application.created, () => createInBurst(step, application));
   else {
     await change(application, () => changeLimit(step, application));
@@ -94,48 +100,31 @@ async function connect(step: Step, application: Application, addresses: string[]
 }
 
 /** Chooses credits of a few generations beyond those that are used; seldom fewer, or no limit. */
-function pickLimit({ random }: Step): LimitChoice {
+function pickLimit(step: Step): LimitChoice {
+  const { random } = step;
   return (used) => {
     if (random.chance(0.05)) return null;
-    const credits = random.chance(0.15) ? random.nextBetween(1, Math.max(1, used)) : used + random.nextBetween(8, 80);
+    const credits = random.chance(0.15) ? random.nextBetween(1, Math.max(1, used)) : used + pickMargin(step);
     return { credits, period: random.pick(['day', 'month'] as const) };
   };
 }
 
 /** Changes the limit on the page of the application. */
-async function changeLimit(
-  step: Step,
-  application: Application,
-  chooseLimit: LimitChoice = pickLimit(step),
-): Promise<void> {
+async function changeLimit(step: Step, application: Application, chooseLimit = pickLimit(step)): Promise<void> {
   if (!isMonthSettled(step.state)) return;
   const address = step.random.pick(step.state.addresses);
   const uuid = await findOnPage(step, application, address);
   if (uuid === undefined) return;
   const path = `${APPLICATIONS_PATH}${uuid}/limit/`;
-  await submitPageForm(step, {
-    kind: 'page limit',
-    address,
-    path,
-    fields: (page) => buildLimitFields(page, chooseLimit),
-  });
+  await submitPageForm(step, 'page limit', address, path, (page) => buildLimitFields(page, chooseLimit));
 }
 
 /** Finds the application in the list on the page. @returns the uuid in its links; undefined without a page. */
 async function findOnPage(step: Step, { name }: Application, address: string): Promise<string | undefined> {
-  const page = await sendPageRequest(step, {
-    kind: 'page applications',
-    method: 'GET',
-    path: APPLICATIONS_PATH,
-    address,
-  });
-  // The session has ended, as it does when a month passes.
-  if (page.status === 302 || page.status === 303) await signInCustomer(step);
+  const page = await sendPageRequest(step, { kind: 'page applications', path: APPLICATIONS_PATH, address });
+  if (isSignedOut(page)) await signInCustomer(step);
   return new RegExp(`/account/applications/([0-9a-f-]{36})/end/" aria-label="Disconnect ${name}"`).exec(page.text)?.[1];
 }
-
-/** Maximum time for which a create is held back. The service waits 30 s for a body. */
-const HELD_BACK_MAX_MS = 12_000;
 
 /**
  * Ends tokens while creates with each of them are incomplete, and completes these once that is acknowledged.
@@ -152,17 +141,13 @@ async function endDuringCreates(
   // A charge while a month passes could be in the wrong window.
   if (!isMonthSettled(step.state)) return await end();
   const ended = new AbortController();
-  const completed = holdBack(step, ended.signal).then(
-    () => performance.now(),
-    () => performance.now(),
-  );
+  const completed = holdBack(step, ended.signal).then(getTime, getTime);
   const creates = Promise.all(
     [...tokens, ...tokens].map(async (token) => {
-      const request = newRequest(step, application.clientId);
-      const { isGood } = await createWithToken(step, token, request, completed);
+      const { isGood } = await createWithToken(step, application, token, completed);
       if (!isGood || token.revokedAt === null || token.revokedAt > (await completed)) return;
       const detail = 'a create was accepted that was completed after the revocation';
-      reportViolation(step, 'revoked-key-is-rejected', token.uuid, detail);
+      report(step, 'revoked-key-is-rejected', token.uuid, detail);
     }),
   );
   // Handled below, after the end.
@@ -176,6 +161,8 @@ async function endDuringCreates(
     await creates;
   }
 }
+
+const getTime = (): number => performance.now();
 
 /** Waits until tokens have ended or a month is about to pass, but less than the service waits for a body. */
 async function holdBack({ state }: Step, ended: AbortSignal): Promise<void> {
@@ -198,8 +185,7 @@ async function disconnectOnPage(step: Step, application: Application, tokens: re
     const address = random.pick(state.addresses);
     const uuid = await findOnPage(step, application, address);
     if (uuid === undefined) continue;
-    const path = `${APPLICATIONS_PATH}${uuid}/end/`;
-    const reply = await submitPageForm(step, { kind: 'page disconnect', address, path, fields: () => ({}) });
+    const reply = await submitPageForm(step, 'page disconnect', address, `${APPLICATIONS_PATH}${uuid}/end/`);
     if (reply?.status === 303 && String(reply.headers['location']).includes('done=disconnected')) {
       for (const token of tokens) token.revokedAt ??= performance.now();
       await tryRevoked(step, application, tokens);
@@ -231,60 +217,119 @@ async function revokeOne(step: Step, application: Application): Promise<void> {
 /** Creates with tokens that must be rejected; the comparison with the database finds a generation of these creates. */
 async function tryRevoked(step: Step, application: Application, tokens: readonly AccessToken[]): Promise<void> {
   await Promise.all(
-    tokens.flatMap((token) => [
-      createWithToken(step, token, newRequest(step, application.clientId)),
-      tryEndedGrant(step, application, token),
-    ]),
+    tokens.flatMap((token) => [createWithToken(step, application, token), tryEndedGrant(step, application, token)]),
   );
 }
 
 /** Sends many creates at the same moment to all processes. */
 async function createInBurst(step: Step, application: Application): Promise<void> {
-  const { addresses } = step.state;
-  const sent = Array.from({ length: BURST_SIZE }, async (_, index) => {
-    const [token] = listTokens(step, application, addresses[index % addresses.length] as string);
+  await inParallel(step, BURST_SIZE, async (address, index) => {
+    const [token] = listTokens(step, application, address);
     if (token === undefined) return;
-    const request = newRequest(step, application.clientId);
+    const request = newRequest(step, application);
     const send = async () =>
       // A charge while a month passes could be in the wrong window.
-      isMonthSettled(step.state) ? createWithToken(step, token, request) : { isUnknown: false };
+      isMonthSettled(step.state) ? createByTool(step, request, buildToolOptions(token)) : { isUnknown: false };
     await (index === 0 ? retryUntilKnown(step, send) : send());
     for (const uuid of request.observed.uuids) application.created.push({ uuid, at: step.state.now() });
   });
-  await Promise.all(sent);
 }
 
-function newRequest(step: Step, clientId: string): CreateRequest {
-  const request = newCreateRequest(step, newStepId(step), 'MCP');
+function newRequest(step: Step, { clientId }: Application) {
+  const request = newCreateRequest(step, undefined, 'MCP');
   request.observed.clientId = clientId;
   return request;
 }
 
-/** Creates with a tool once. */
-async function createWithToken(
+function createWithToken(step: Step, application: Application, token: AccessToken, heldBack?: Promise<unknown>) {
+  return createByTool(step, newRequest(step, application), { ...buildToolOptions(token), heldBack });
+}
+
+const buildToolOptions = (token: AccessToken) => ({ id: 1, token, expects: ['spending_limit_reached'] as const });
+
+/** Tokens whose grant has not ended and that can be refreshed. */
+function listRefreshable({ state }: Step, { tokens }: Application): AccessToken[] {
+  return tokens.filter(
+    ({ revokeRequestedAt, refreshToken, refreshExpiresAt }) =>
+      revokeRequestedAt === null && refreshToken !== null && !isSoonOver(state, refreshExpiresAt),
+  );
+}
+
+/**
+ * Refreshes with one token several times at the same moment and after lost responses: each time there are tokens. Once one
+ * of these was refreshed, the first one is used again now and then: it must be rejected, with all tokens of its grant. A
+ * refresh of unknown outcome may be carried out after that too, so that the grant may have ended from then on.
+ */
+async function refreshTokens(step: Step, application: Application, token: AccessToken): Promise<void> {
+  const { random, state } = step;
+  const first = token.refreshToken as string;
+  token.refreshToken = null;
+  let mayBeRepeated = false;
+  const refresh = async (text: string, address = random.pick(state.addresses)): Promise<IssuedTokens> => {
+    const { result } = await retryUntilKnown(step, async () => {
+      const outcome = await refreshOnce(step, application.clientId, address, text);
+      mayBeRepeated ||= outcome === 'unknown';
+      return { result: outcome, isUnknown: outcome === 'unknown' };
+    });
+    return result;
+  };
+  const reportRejection = (detail: string) => report(step, 'refresh-returns-tokens', token.uuid, detail);
+  const isClear = watchCircumstances(step);
+  const results = await inParallel(step, PARALLEL_REFRESHES, (address) => refresh(first, address));
+  const issued = results.filter((result) => typeof result === 'object');
+  const isRejected = results.includes('rejected');
+  if (isRejected && isClear()) reportRejection(`${issued.length} of ${PARALLEL_REFRESHES} refreshes had tokens`);
+  if (isRejected) token.revokeRequestedAt ??= performance.now();
+  if (new Set(issued.map(({ refreshToken }) => refreshToken)).size < issued.length)
+    reportRejection('two refreshes returned the same token');
+  const [used, ...others] = issued;
+  if (used === undefined || isRejected) return;
+  const next = await refresh(used.refreshToken);
+  if (next === 'rejected' && !mayBeRepeated && isClear()) reportRejection('a successor was rejected');
+  if (next === 'rejected' || mayBeRepeated) token.revokeRequestedAt ??= performance.now();
+  if (typeof next !== 'object') return;
+  token.refreshToken = next.refreshToken;
+  await useAccessToken(step, token);
+  if (!random.chance(REUSE_SHARE)) return;
+  token.revokeRequestedAt ??= performance.now();
+  const again = await refresh(first);
+  if (typeof again === 'object')
+    report(step, 'used-refresh-token-is-rejected', token.uuid, 'it returned tokens after a successor was used');
+  if (again !== 'rejected' || !isClear()) return;
+  token.revokedAt ??= performance.now();
+  const left = [next, ...others].map(({ refreshToken }) => refreshToken);
+  await tryEndedGrant(step, application, token, left);
+}
+
+/** Watches whether something else than the tokens explains a rejection: a suspension, a clock, or too much time. */
+function watchCircumstances({ customer, state }: Step): () => boolean {
+  const beganAt = performance.now();
+  return () => {
+    const endedAt = performance.now();
+    const isInTime = endedAt - beganAt < GRACE_MS && state.haveClocksAgreedSince(beganAt);
+    return isInTime && !mayBeSuspended(customer, { beganAt, endedAt });
+  };
+}
+
+/** Uses an access token for a tool that reads. `callTool` checks the response. */
+async function useAccessToken(step: Step, token: AccessToken): Promise<void> {
+  await callTool(step, { name: 'get_usage', output: 'usage', id: 1, idempotencyKey: newStepId(step), token });
+}
+
+/** Uses all tokens of a grant that has ended: the access token at its process, and refresh tokens at every process. */
+async function tryEndedGrant(
   step: Step,
+  { clientId }: Application,
   token: AccessToken,
-  request: CreateRequest,
-  heldBack?: Promise<unknown>,
-): Promise<Pick<ToolResult, 'isGood' | 'isUnknown'>> {
-  const { observed, params } = request;
-  recordSent(step, request);
-  const response = await callTool(step, {
-    name: observed.model === 'imgmodel-2' ? 'generate_image' : 'generate_video',
-    args: { prompt: observed.prompt, ...params },
-    id: 1,
-    idempotencyKey: observed.idempotencyKey,
-    expectedErrors: [
-      'subscription_required',
-      'insufficient_credits',
-      'parallel_limit_reached',
-      'model_unavailable',
-      'spending_limit_reached',
-    ],
-    token,
-    ...(heldBack === undefined ? {} : { heldBack }),
-  });
-  if (response.isGood) verifyToolShape(step, 'generation', response);
-  recordCreateResponse(step, request, response, response.structured, 'MCP');
-  return response;
+  refreshTexts = token.refreshToken === null ? [] : [token.refreshToken],
+): Promise<void> {
+  const refreshed = everywhere(step, (address) =>
+    Promise.all(
+      refreshTexts.map(async (text) => {
+        if (typeof (await refreshOnce(step, clientId, address, text)) !== 'object') return;
+        report(step, 'revoked-key-is-rejected', token.uuid, `a refresh at ${address} returned tokens`);
+      }),
+    ),
+  );
+  await Promise.all([useAccessToken(step, token), refreshed]);
 }

@@ -1,13 +1,13 @@
-import { createGeneration } from './create.ts';
-import { createKey, tryRevokedKey } from './keys.ts';
-import type { AccountDeletion } from '../clientStore.ts';
-import { createCustomers, type ChaosCustomer } from '../customers.ts';
-import { findCsrfToken, sendPageRequest } from '../pageRequests.ts';
-import { openCheckoutPage, requestCheckoutPage } from './subscriptions.ts';
-import { requestTopup, tryAtProcessor } from './topups.ts';
 import { getPlanSlugs } from '../../../../shared/lib/catalog/catalog.ts';
-import { discoverOrigin, onboardCustomer, sendWithSession, signInCustomer } from '../onboardCustomer.ts';
-import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
+import { everywhere, newStepId, retryUntilDone, sleepUnlessStopped, type Step } from '../clientState.ts';
+import { type ChaosCustomer, createCustomers } from '../customers.ts';
+import type { AccountDeletion } from '../journal.ts';
+import { onboardCustomer } from '../onboardCustomer.ts';
+import { findCsrfToken, isSignedOut, sendPageRequest } from '../pageRequests.ts';
+import { callWithSession, discoverOrigin, signInCustomer } from '../sessions.ts';
+import { createGeneration } from './generations.ts';
+import { createKey, tryRevokedKey } from './keys.ts';
+import { openCheckoutPage, requestCheckoutPage, requestTopup, tryAtProcessor } from './payments.ts';
 
 const DELETION_PATH = '/account/delete/';
 const MAX_ATTEMPTS = 20;
@@ -32,6 +32,7 @@ export async function deleteAccount(step: Step): Promise<void> {
   const payments = step.random.pick<Payments>(['renewal', 'renewal', 'renewal', 'late plan', 'late top-up']);
   const leaving: Step = { ...step, customer: createLeavingCustomer(step, payments), name: `${step.name}.leaving` };
   const { customer, state, random } = leaving;
+  const { deletions } = state.journal;
   await onboardCustomer(leaving);
   if (payments === 'renewal') await startRenewal(leaving);
   const latePage = await openLatePage(leaving, payments);
@@ -39,7 +40,7 @@ export async function deleteAccount(step: Step): Promise<void> {
   const { email } = customer;
   const accountUuid = customer.uuid as string;
   for (const key of customer.keys) key.revokeRequestedAt = performance.now();
-  forgetPersonalData(leaving);
+  leavePersonalDataOut(leaving);
   // Read before the erasure, which deletes the customer.
   const customerId = tryAtProcessor(() => state.stripe.findCustomerId(accountUuid)) ?? null;
   const requestedAt = performance.now();
@@ -47,18 +48,17 @@ export async function deleteAccount(step: Step): Promise<void> {
   const acknowledgedAt = state.now();
   if (latePage !== null) tryAtProcessor(() => state.stripe.completeCheckout(latePage));
   for (const key of customer.keys) key.revokedAt = performance.now();
-  for (const key of customer.keys)
-    await Promise.all(state.addresses.map((address) => tryRevokedKey(leaving, key, address)));
+  for (const key of customer.keys) await everywhere(leaving, (address) => tryRevokedKey(leaving, key, address));
   const deletion = { accountUuid, email, isUndone: false, customerId, acknowledgedAt, stoppedAt: null };
-  state.store.deletions.push(deletion);
+  deletions.push(deletion);
   if (latePage === null) await watchRenewals(leaving, deletion, requestedAt);
   if (!random.chance(UNDO_SHARE)) return;
   // The outcome is unknown until a page shows it, which the end of the run may prevent.
-  state.store.deletions.splice(state.store.deletions.indexOf(deletion), 1);
+  deletions.splice(deletions.indexOf(deletion), 1);
   const isUndone = (page: string) => page.includes(`action="${DELETION_PATH}"`) || page.includes('again=yes');
   if (!(await submitUntil(leaving, `${DELETION_PATH}undo/`, {}, isUndone))) return;
-  state.store.deletions.push({ ...deletion, isUndone: true });
-  await createKey(leaving, (request) => sendWithSession(leaving, request));
+  deletions.push({ ...deletion, isUndone: true });
+  await createKey(leaving, callWithSession);
 }
 
 /** Subscribes for some seconds, and lets the payment processor start the renewal, whose invoice is a draft for an hour. */
@@ -72,9 +72,7 @@ async function startRenewal(step: Step): Promise<void> {
 /** Opens the page that is paid after the request. @returns its URL; null without one. */
 async function openLatePage(step: Step, payments: Payments): Promise<string | null> {
   if (payments === 'late plan') return requestCheckoutPage(step, step.random.pick(getPlanSlugs()));
-  if (payments === 'renewal') return null;
-  const { isGood, body } = await requestTopup(step, newStepId(step), 5_000);
-  return isGood ? (body.checkout_url as string) : null;
+  return payments === 'renewal' ? null : ((await requestTopup(step, 5_000)).body?.checkout_url ?? null);
 }
 
 /**
@@ -83,9 +81,8 @@ async function openLatePage(step: Step, payments: Payments): Promise<string | nu
  */
 async function watchRenewals(step: Step, deletion: AccountDeletion, requestedAt: number): Promise<void> {
   const { state, random } = step;
-  const { stripe } = state;
   for (let read = 0; read < STOP_READS; read += 1) {
-    const subscription = tryAtProcessor(() => stripe.findSubscription(deletion.accountUuid));
+    const subscription = tryAtProcessor(() => state.stripe.findSubscription(deletion.accountUuid));
     if (subscription === undefined) return;
     if (subscription.status === 'canceled' || subscription.cancel_at !== null) {
       if (state.haveClocksAgreedSince(requestedAt)) deletion.stoppedAt = state.now();
@@ -104,12 +101,10 @@ function createLeavingCustomer(step: Step, payments: Payments): ChaosCustomer {
 }
 
 /** Removes what the comparison with the database would miss after the erasure: the address and the prompts. */
-function forgetPersonalData({ customer, state: { store } }: Step): void {
-  const accountUuid = customer.uuid as string;
-  store.accounts.delete(accountUuid);
-  for (const [uuid, { accountUuid: owner }] of store.generations) {
-    if (owner === accountUuid) store.generations.delete(uuid);
-  }
+function leavePersonalDataOut({ customer, state: { journal } }: Step): void {
+  journal.accounts.delete(customer.uuid as string);
+  for (const [uuid, { accountUuid }] of journal.generations)
+    if (accountUuid === customer.uuid) journal.generations.delete(uuid);
 }
 
 /**
@@ -122,28 +117,23 @@ async function submitUntil(
   fields: Record<string, string>,
   isDone: (page: string) => boolean,
 ): Promise<boolean> {
-  const { state, random } = step;
   const kind = `page ${action}`;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    if (attempt > 0) await sleepUnlessStopped(state, random.nextBetween(200, 1_000));
-    const address = random.pick(state.addresses);
+  let isErased = false;
+  const isOver = async () => {
+    const address = step.random.pick(step.state.addresses);
     const origin = await discoverOrigin(step, address);
-    const page = await sendPageRequest(step, { kind, method: 'GET', path: DELETION_PATH, address });
-    if (page.status === 302 || page.status === 303) {
-      if (!(await signInAgain(step))) return false;
-    }
-    if (page.status !== 200 || origin === null) continue;
-    if (isDone(page.text)) return true;
+    const page = await sendPageRequest(step, { kind, path: DELETION_PATH, address });
     const token = findCsrfToken(page.text);
-    if (token === undefined || !page.text.includes(`action="${action}"`)) {
-      // The session ended, or the sign-in is too long ago.
-      if (!(await signInAgain(step))) return false;
-      continue;
-    }
-    const form = { csrf_token: token, ...fields };
-    await sendPageRequest(step, { kind, method: 'POST', path: action, address, origin, form });
-  }
-  return false;
+    const hasForm = token !== undefined && page.text.includes(`action="${action}"`);
+    if (page.status === 200 && origin !== null && isDone(page.text)) return true;
+    // The session ended, or the sign-in is too long ago.
+    if (isSignedOut(page) || (page.status === 200 && origin !== null && !hasForm))
+      return (isErased = !(await signInAgain(step)));
+    if (page.status === 200 && origin !== null && hasForm)
+      await sendPageRequest(step, { kind, path: action, address, origin, form: { csrf_token: token, ...fields } });
+    return false;
+  };
+  return (await retryUntilDone(step, isOver, MAX_ATTEMPTS)) && !isErased;
 }
 
 /** Signs in again. @returns false if the address has another account: the week was over, and the account is erased. */
@@ -153,7 +143,7 @@ async function signInAgain(step: Step): Promise<boolean> {
   customer.uuid = null;
   const isSignedIn = await signInCustomer(step);
   const isSame = !isSignedIn || customer.uuid === accountUuid;
-  if (customer.uuid !== null) state.store.accounts.delete(customer.uuid);
+  if (customer.uuid !== null) state.journal.accounts.delete(customer.uuid);
   customer.uuid = accountUuid;
   return isSame;
 }

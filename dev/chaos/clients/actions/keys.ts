@@ -1,126 +1,101 @@
-import { type RestResponse, sendWithKey, type RestRequest } from '../restRequests.ts';
-import type { ObservedKey } from '../clientStore.ts';
-import { getActiveKeys, type KeyOptions } from '../customers.ts';
-import { retryUntilKnown } from '../retry.ts';
-import { reportViolation, newStepId, type Step } from '../clientState.ts';
-import { newCreateRequest } from '../createRequests.ts';
-import { sendCreate } from './create.ts';
-import { probeRevokedKey } from './mcpTools.ts';
+import type { CreateApiKey, CreatedApiKey } from '../../../../packages/client/src/index.ts';
+import { type Api, call, type Called, type CallOptions } from '../api.ts';
+import { everywhere, newStepId, report, retryUntilKnown, sleepUnlessStopped, type Step } from '../clientState.ts';
+import { type CreateRequest, newCreateRequest } from '../createRequests.ts';
+import { getActiveKeys, type KeyOptions, type RestrictedKey } from '../customers.ts';
+import type { ObservedKey } from '../journal.ts';
+import { initializeMcp } from '../mcpRequests.ts';
+import { createAndReadEverywhere, isAdmitted, sendCreate } from './generations.ts';
 
 const PARALLEL_REVOCATIONS = 4;
 /** With more known keys than this, keys are revoked rather than created. */
 const MAX_KEYS = 5;
 
+type Caller = <Result>(
+  step: Step,
+  kind: string,
+  send: (api: Api) => Promise<Result>,
+  options?: CallOptions,
+) => Promise<Called<Result>>;
+
 /** Creates a key, or revokes one and checks that it is rejected: one of several, or the new one after its first uses. */
 export async function changeKeys(step: Step): Promise<void> {
   const good = getActiveKeys(step.customer);
-  if (good.length > 1 && (good.length >= MAX_KEYS || step.random.chance(0.5))) {
-    await revokeKey(step, step.random.pick(good));
-    return;
-  }
-  const created = await createKey(step, (request) => sendWithKey(step, request));
-  if (created === undefined || step.random.chance(0.3)) return;
-  await Promise.all(step.state.addresses.map((address) => sendWithKey(step, { ...READ_USAGE, address }, created)));
+  if (good.length > 1 && (good.length >= MAX_KEYS || step.random.chance(0.5)))
+    return revokeKey(step, step.random.pick(good));
+  const key = await createKey(step);
+  if (key === undefined || step.random.chance(0.3)) return;
+  await everywhere(step, (address) =>
+    call(step, 'usage with a new key', (api) => api.usage.summary(), { key, address }),
+  );
   // Other clients of the account may have revoked its other keys meanwhile.
-  if (getActiveKeys(step.customer).length > 1) await revokeKey(step, created);
+  if (getActiveKeys(step.customer).length > 1) await revokeKey(step, key);
 }
-
-const READ_USAGE = {
-  kind: 'usage with a new key',
-  method: 'GET',
-  path: '/api/usage/summary/',
-  status: 200,
-  shape: 'usage',
-} as const;
 
 /**
  * Creates a key, with an idempotency key so that no unknown key is left behind.
- * @param send sends the request with a credential.
+ * @param caller sends the requests with a credential.
  * @param options options of the key; a key with options is not added to those that every action uses.
  */
 export async function createKey(
   step: Step,
-  send: (request: RestRequest) => Promise<RestResponse>,
-  options?: Partial<KeyOptions> & { expires_at?: string; credit_limit?: object },
+  caller: Caller = call,
+  options?: Omit<CreateApiKey, 'name'>,
 ): Promise<ObservedKey | undefined> {
+  const { state, customer, random } = step;
   const idempotencyKey = newStepId(step);
   const name = `key ${idempotencyKey}`;
-  const startedAt = step.state.now();
-  const request: RestRequest = {
-    kind: 'make key',
-    method: 'POST',
-    path: '/api/keys/create/',
-    body: { name, ...options },
-    headers: { 'idempotency-key': idempotencyKey },
-    // There may be twenty keys already, some of them unknown; or the key of the request was revoked while it ran.
-    expectedErrors: ['validation_error', 'insufficient_scope'],
-    status: 201,
-    shape: 'createdKey',
-  };
-  const { keysInProgress } = step.state;
-  keysInProgress.add(name);
-  const response = await retryUntilKnown(step, () => send(request));
-  const observed = response.isGood ? recordKey(step, response.body, options?.expires_at !== undefined) : undefined;
-  if (observed !== undefined && options === undefined) step.customer.keys.push(observed);
-  keysInProgress.delete(name);
-  if (response.status === 400) await revokeUnknownKeys(step, send);
-  if (observed === undefined) return undefined;
-  if (!step.random.chance(0.2)) return observed;
-  const again = await send(request);
-  const isSameDay = step.state.now().getTime() - startedAt.getTime() < 20 * 3_600_000;
-  if (again.isGood && again.body.uuid !== observed.uuid && isSameDay) {
-    reportViolation(step, 'same-key-same-response', idempotencyKey, `${observed.uuid} and ${again.body.uuid}`);
-  }
+  const startedAt = state.now();
+  const send = () =>
+    caller(step, 'make key', (api) => api.keys.create({ name, ...options }, { idempotencyKey }), {
+      // There may be twenty keys already, some of them unknown; or the key of the request was revoked while it ran.
+      expects: ['validation_error', 'insufficient_scope'],
+    });
+  state.keysInProgress.add(name);
+  const response = await retryUntilKnown(step, send);
+  const observed = response.isGood ? recordKey(step, response.body, options?.expires_at != null) : undefined;
+  if (observed !== undefined && options === undefined) customer.keys.push(observed);
+  state.keysInProgress.delete(name);
+  if (response.status === 400) await revokeUnknownKeys(step, caller);
+  if (observed === undefined || !random.chance(0.2)) return observed;
+  const again = await send();
+  const isSameDay = state.now().getTime() - startedAt.getTime() < 20 * 3_600_000;
+  if (again.isGood && again.body.uuid !== observed.uuid && isSameDay)
+    report(step, 'same-key-same-response', idempotencyKey, `${observed.uuid} and ${again.body.uuid}`);
   return observed;
 }
 
 /** @param expires true for a key that the service revokes by itself. */
-function recordKey(
-  { state, customer }: Step,
-  { uuid, key }: { uuid: string; key: string },
-  expires: boolean,
-): ObservedKey {
-  const observed: ObservedKey = {
-    uuid,
-    key,
-    accountUuid: customer.uuid as string,
-    revokeRequestedAt: expires ? performance.now() : null,
-    revokedAt: null,
-  };
-  state.store.keys.set(uuid, observed);
+function recordKey({ state, customer }: Step, { uuid, key }: CreatedApiKey, expires: boolean): ObservedKey {
+  const accountUuid = customer.uuid as string;
+  const revokeRequestedAt = expires ? performance.now() : null;
+  const observed: ObservedKey = { uuid, key, accountUuid, revokeRequestedAt, revokedAt: null };
+  state.journal.keys.set(uuid, observed);
   return observed;
 }
 
 /** At the limit of keys, revokes those whose secret is unknown, because they cannot be used. */
-async function revokeUnknownKeys(step: Step, send: (question: RestRequest) => Promise<RestResponse>): Promise<void> {
-  const listed = await send({ kind: 'list keys', method: 'GET', path: '/api/keys/', status: 200, shape: 'apiKeys' });
-  if (!listed.isGood) return;
-  for (const { uuid, name, revoked } of listed.body.data as { uuid: string; name: string; revoked: boolean }[]) {
-    const isKnown = step.state.store.keys.has(uuid) || step.state.keysInProgress.has(name);
-    if (!revoked && !isKnown) await send(buildRevocation(uuid));
+async function revokeUnknownKeys(step: Step, caller: Caller): Promise<void> {
+  const listed = await caller(step, 'list keys', (api) => api.keys.list().page());
+  for (const { uuid, name, revoked } of listed.isGood ? listed.body.data : []) {
+    const isKnown = step.state.journal.keys.has(uuid) || step.state.keysInProgress.has(name);
+    if (!revoked && !isKnown) await caller(step, 'revoke key', (api) => api.keys.revoke(uuid));
   }
-}
-
-function buildRevocation(uuid: string): RestRequest {
-  return { kind: 'revoke key', method: 'POST', path: `/api/keys/${uuid}/revoke/`, status: 200, shape: 'revoked' };
 }
 
 /** Revokes a key, sometimes several times at once, and uses it at every address as soon as that is acknowledged. */
 async function revokeKey(step: Step, key: ObservedKey): Promise<void> {
   key.revokeRequestedAt = performance.now();
   const times = step.random.chance(0.25) ? PARALLEL_REVOCATIONS : 1;
-  const responses = await Promise.all(
-    Array.from({ length: times }, () => retryUntilKnown(step, () => sendWithKey(step, buildRevocation(key.uuid)))),
-  );
+  const revoke = () => retryUntilKnown(step, () => call(step, 'revoke key', (api) => api.keys.revoke(key.uuid)));
+  const responses = await Promise.all(Array.from({ length: times }, revoke));
   if (!responses.some(({ isGood }) => isGood)) return;
   key.revokedAt = performance.now();
-  await Promise.all(step.state.addresses.map((address) => useRevokedKey(step, key, address)));
-}
-
-/** Creates and then reads with a revoked key: the rejection of a read would remove it from the memory of the process. */
-async function useRevokedKey(step: Step, key: ObservedKey, address: string): Promise<void> {
-  await sendCreate(step, newCreateRequest(step, newStepId(step)), address, key);
-  await tryRevokedKey(step, key, address);
+  // Creates first: the rejection of a read would remove the key from the memory of the process.
+  await everywhere(step, async (address) => {
+    await sendCreate(step, newCreateRequest(step), address, key);
+    await tryRevokedKey(step, key, address);
+  });
 }
 
 /** Tries a key that was revoked some time ago. */
@@ -129,41 +104,166 @@ export async function tryPreviouslyRevokedKey(step: Step): Promise<void> {
   if (revoked.length > 0) await tryRevokedKey(step, step.random.pick(revoked), step.random.pick(step.state.addresses));
 }
 
-/** Sends a request with a key that must be rejected; `sendRest` checks the response. */
+/** Sends a request with a key that must be rejected; `call` checks the response. */
 export async function tryRevokedKey(step: Step, key: ObservedKey, address: string): Promise<void> {
   const uuid = step.customer.generations.at(-1) ?? crypto.randomUUID();
-  const common = { kind: 'use revoked key', address } as const;
-  const expectedErrors = ['not_found', 'validation_error', 'subscription_required', 'insufficient_credits'] as const;
-  switch (step.random.nextBelow(4)) {
-    case 0:
-      await sendWithKey(
-        step,
-        { ...common, method: 'GET', path: `/api/generations/${uuid}/`, expectedErrors, status: 401, shape: 'error' },
-        key,
-      );
-      break;
-    case 1:
-      await sendWithKey(
-        step,
-        {
-          ...common,
-          method: 'DELETE',
-          path: `/api/generations/${crypto.randomUUID()}/`,
-          expectedErrors,
-          status: 401,
-          shape: 'error',
-        },
-        key,
-      );
-      break;
-    case 2:
-      await probeRevokedKey(step, key, address);
-      break;
-    default:
-      await sendWithKey(
-        step,
-        { ...common, method: 'GET', path: '/api/usage/summary/', expectedErrors, status: 401, shape: 'error' },
-        key,
-      );
+  const attempts: ((api: Api) => Promise<unknown>)[] = [
+    (api) => api.generations.get(uuid),
+    (api) => api.generations.delete(crypto.randomUUID()),
+    (api) => api.usage.summary(),
+  ];
+  const choice = step.random.nextBelow(attempts.length + 1);
+  const attempt = attempts[choice];
+  if (attempt === undefined) await initializeMcp(step, key, address);
+  else await call(step, 'use revoked key', attempt, { key, address, expects: ['not_found'] });
+}
+
+const MAX_RESTRICTED_KEYS = 3;
+/** Changes of one key in one action. */
+const CHANGES = 5;
+/** An attempt of unknown outcome may be carried out this much later. */
+const LATE_ATTEMPT_MS = 30_000;
+const UNRESTRICTED: KeyOptions = { scopes: null, allowed_models: null, allowed_ips: null };
+/** Options that forbid some or all requests of clients, which have the address 127.0.0.1. */
+const RESTRICTIONS: readonly Partial<KeyOptions>[] = [
+  { scopes: ['svc:read'] },
+  { scopes: ['svc:write'] },
+  { allowed_models: ['imgmodel-2'] },
+  { allowed_models: ['vidmodel-video'] },
+  { allowed_ips: ['192.0.2.0/24', '2001:db8::/32'] },
+];
+/** Options that change a key and forbid nothing. */
+const PERMISSIONS: readonly Partial<KeyOptions>[] = [
+  {},
+  { scopes: ['svc:read', 'svc:write'] },
+  { allowed_models: ['imgmodel-2', 'vidmodel-video'] },
+  { allowed_ips: ['127.0.0.0/8', '192.0.2.7'] },
+];
+/** An expired key is used this long after its expiry at the earliest: the clocks of machines differ a little. */
+const EXPIRY_MARGIN_MS = 2_000;
+
+/**
+ * Uses a key with options: a new one, or one whose options it changes several times meanwhile. Checks that what the options
+ * forbid is rejected afterwards.
+ */
+export async function useRestrictedKey(step: Step): Promise<void> {
+  const { customer, random } = step;
+  const { restrictedKeys } = customer;
+  const usable = restrictedKeys.filter((key) => !key.isChanging && canChange(step, key));
+  if (restrictedKeys.length < MAX_RESTRICTED_KEYS && (usable.length === 0 || random.chance(0.2)))
+    return createRestrictedKey(step);
+  if (usable.length === 0) return;
+  const key = random.pick(usable);
+  key.isChanging = true;
+  for (let change = 0; change < CHANGES && canChange(step, key); change += 1) {
+    const [isChanged] = await Promise.all([changeOptions(step, key), createEverywhere(step, key, false)]);
+    if (isChanged) await useSettled(step, key);
   }
+  key.isChanging = false;
+}
+
+async function createRestrictedKey(step: Step): Promise<void> {
+  const restriction = nextRestriction(step);
+  const created = await createKey(step, call, restriction);
+  if (created === undefined) return;
+  const key = { ...created, options: { ...UNRESTRICTED, ...restriction }, isChanging: true, nextChangeAt: 0 };
+  step.customer.restrictedKeys.push(key);
+  await useSettled(step, key);
+  key.isChanging = false;
+}
+
+/** Returns one restriction after another: a short run on a slow machine has few of them, and needs each. */
+function nextRestriction({ state }: Step): Partial<KeyOptions> {
+  state.restrictionCount += 1;
+  return RESTRICTIONS[state.restrictionCount % RESTRICTIONS.length] as Partial<KeyOptions>;
+}
+
+/** Creates and reads with a key whose options all processes know. */
+async function useSettled(step: Step, key: RestrictedKey): Promise<void> {
+  await createEverywhere(step, key, true);
+  await readEverywhere(step, key);
+}
+
+const canChange = ({ state }: Step, { nextChangeAt }: RestrictedKey): boolean =>
+  !state.isCalm && performance.now() >= nextChangeAt;
+
+/** @returns true if the change was acknowledged. */
+async function changeOptions(step: Step, key: RestrictedKey): Promise<boolean> {
+  const isRestricted = RESTRICTIONS.some((some) => JSON.stringify({ ...UNRESTRICTED, ...some }) === describe(key));
+  const options = { ...UNRESTRICTED, ...(isRestricted ? step.random.pick(PERMISSIONS) : nextRestriction(step)) };
+  key.options = options;
+  const response = await retryUntilKnown(step, async () => {
+    // The key of the request may be revoked while it runs.
+    const attempt = await call(step, 'change key', (api) => api.send(`PATCH /api/keys/${key.uuid}/`, options), {
+      expects: ['insufficient_scope'],
+    });
+    // A later change would be undone by it.
+    if (attempt.isUnknown) key.nextChangeAt = performance.now() + LATE_ATTEMPT_MS;
+    return attempt;
+  });
+  return response.isGood;
+}
+
+const describe = ({ options }: RestrictedKey): string => JSON.stringify(options);
+
+/**
+ * Creates with the key at all processes: with every model if its options are known and do not change meanwhile, otherwise
+ * with one.
+ */
+async function createEverywhere(step: Step, key: RestrictedKey, isSettled: boolean): Promise<void> {
+  const kinds = isSettled ? ['video', 'image'] : [step.random.pick(['video', 'image'])];
+  const createWith = async (address: string, kind: string) => {
+    const request = newCreateRequest(step, undefined, 'REST', kind === 'video');
+    const { observed } = request;
+    observed.isForbidden = isSettled && isForbidden(key, request);
+    const response = await sendCreate(step, request, address, key);
+    // It may be carried out after the next change.
+    if (response.isUnknown) observed.isForbidden = false;
+    if (!observed.isForbidden || !isAdmitted(response)) return;
+    const result = response.code ?? 'created';
+    const detail = `${observed.model} at ${address} with the options ${describe(key)}: ${result}`;
+    report(step, 'key-options-are-kept', key.uuid, detail);
+  };
+  await everywhere(step, (address) => Promise.all(kinds.map((kind) => createWith(address, kind))));
+}
+
+function isForbidden(
+  { options: { scopes, allowed_models: models, allowed_ips: ips } }: RestrictedKey,
+  { observed: { model } }: CreateRequest,
+): boolean {
+  return scopes?.includes('svc:write') === false || models?.includes(model) === false || !hasAddress(ips);
+}
+
+const hasAddress = (ips: readonly string[] | null): boolean =>
+  ips === null || ips.some((range) => range.startsWith('127.'));
+
+/** Reads with the key at all processes. */
+async function readEverywhere(step: Step, key: RestrictedKey): Promise<void> {
+  const { scopes, allowed_ips: ips } = key.options;
+  const isAllowed = scopes?.includes('svc:read') !== false && hasAddress(ips);
+  const expects = isAllowed ? [] : (['insufficient_scope'] as const);
+  await everywhere(step, async (address) => {
+    const options = { key, address, expects };
+    const { isGood } = await call(step, 'usage with a restricted key', (api) => api.usage.summary(), options);
+    if (isGood && !isAllowed)
+      report(step, 'key-options-are-kept', key.uuid, `read at ${address} with the options ${describe(key)}`);
+  });
+}
+
+/** Creates a key that expires soon, and uses it before and after its expiry. */
+export async function useExpiringKey(step: Step): Promise<void> {
+  const { state } = step;
+  // Long enough for a slow machine to use it before, so that processes remember a key that was valid.
+  const validMs = step.random.nextBetween(3_000, 6_000);
+  const beganAt = performance.now();
+  const expiresAt = new Date(state.now().getTime() + validMs).toISOString();
+  const key = await createKey(step, call, { expires_at: expiresAt });
+  if (key === undefined) return;
+  await createAndReadEverywhere(step, key);
+  await sleepUnlessStopped(state, Math.max(0, beganAt + validMs + EXPIRY_MARGIN_MS - performance.now()));
+  const usedAt = performance.now();
+  const used = await createAndReadEverywhere(step, key);
+  const isAccepted = used.some(({ created, read }) => isAdmitted(created) || read.isGood);
+  if (isAccepted && state.haveClocksAgreedSince(usedAt))
+    report(step, 'expired-key-is-rejected', key.uuid, `it was accepted after its expiry at ${expiresAt}`);
 }

@@ -1,15 +1,13 @@
 import type { CreditLimit } from '../../../../shared/presenters/spendingLimit.ts';
 import { DAY_MS } from '../../../../shared/spec/durations.ts';
 import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
-import { newStepId, type ClientState, type Step } from '../clientState.ts';
-import { newCreateRequest, type CreateRequest } from '../createRequests.ts';
+import { call, callUntilKnown } from '../api.ts';
+import { inParallel, retryUntilKnown, type ClientState, type Step } from '../clientState.ts';
+import { type CreateRequest, newCreateRequest } from '../createRequests.ts';
 import type { CreatedUnderLimit, LimitedKey } from '../customers.ts';
-import { sendWithKey, type RestResponse } from '../restRequests.ts';
-import { retryUntilKnown } from '../retry.ts';
-import { sendCreate } from './create.ts';
-import { sendCancel } from './cancel.ts';
+import { newCreateRequests, sendCancel, sendCreate } from './generations.ts';
 import { createKey } from './keys.ts';
-import { refundGeneration } from './refundSucceeded.ts';
+import { refundGeneration } from './staff.ts';
 
 const MAX_LIMITED_KEYS = 2;
 /** Generations of earlier days are refunded newest first: these may still run. */
@@ -33,7 +31,7 @@ export async function useLimitedKey(step: Step): Promise<void> {
     return;
   }
   const key = random.pick(usable);
-  if (key.hasWindow && random.chance(isDayTurning(state) ? 0.7 : 0.4) && listEarlier(step, key.created).length > 0)
+  if (key.hasWindow && refundsEarlier(step, key.created))
     await refundEarlier(step, key.created, () => createWithLimit(step, key));
   else if (random.chance(0.2)) await changeLimit(step, key, pickLimit(step, key));
   else if (random.chance(0.25)) await createWithLimit(step, key);
@@ -42,16 +40,10 @@ export async function useLimitedKey(step: Step): Promise<void> {
 
 async function createLimitedKey(step: Step): Promise<void> {
   const period = pickPeriod(step);
-  const options = { credit_limit: { credits: pickMargin(step), period } };
-  const created = await createKey(step, (request) => sendWithKey(step, request), options);
+  const created = await createKey(step, call, { credit_limit: { credits: pickMargin(step), period } });
   if (created === undefined) return;
-  step.customer.limitedKeys.push({
-    ...created,
-    creditsUsed: 0,
-    hasWindow: period !== 'total',
-    created: [],
-    isChanging: false,
-  });
+  const hasWindow = period !== 'total';
+  step.customer.limitedKeys.push({ ...created, creditsUsed: 0, hasWindow, created: [], isChanging: false });
 }
 
 /** Returns true if no month passes now, and requests from before the last one are completed. */
@@ -64,8 +56,8 @@ function pickPeriod({ state, random }: Step): CreditLimit['period'] {
   return isMonthSettled(state) && random.chance(0.9) ? random.pick(SPENDING_PERIODS) : 'total';
 }
 
-/** Credits of a few generations. */
-function pickMargin({ random }: Step): number {
+/** Returns credits of a few generations. */
+export function pickMargin({ random }: Step): number {
   return random.nextBetween(8, 80);
 }
 
@@ -85,44 +77,37 @@ function pickLimit(step: Step, { creditsUsed }: LimitedKey): CreditLimit | null 
 async function changeLimit(step: Step, key: LimitedKey, limit: CreditLimit | null): Promise<void> {
   if (key.isChanging) return;
   key.isChanging = true;
-  if (limit !== null && limit.period !== 'total') key.hasWindow = true;
-  const response = await retryUntilKnown(step, () =>
-    sendWithKey(step, {
-      kind: 'change key',
-      method: 'PATCH',
-      path: `/api/keys/${key.uuid}/`,
-      body: { credit_limit: limit },
-      // The key of the request may be revoked while it runs.
-      expectedErrors: ['insufficient_scope'],
-      status: 200,
-      shape: 'apiKey',
-    }),
+  const hasWindow = limit !== null && limit.period !== 'total';
+  if (hasWindow) key.hasWindow = true;
+  // The key of the request may be revoked while it runs.
+  const response = await callUntilKnown(
+    step,
+    'change key',
+    (api) => api.keys.update(key.uuid, { credit_limit: limit }),
+    { expects: ['insufficient_scope'] },
   );
   if (response.isGood) {
-    key.hasWindow = limit !== null && limit.period !== 'total';
+    key.hasWindow = hasWindow;
     key.creditsUsed = response.body.credits_used ?? key.creditsUsed;
   }
   key.isChanging = false;
 }
 
 async function createWithLimit(step: Step, key: LimitedKey): Promise<void> {
-  const request = newCreateRequest(step, newStepId(step));
+  const request = newCreateRequest(step);
   await retryUntilKnown(step, () => sendLimited(step, key, request));
 }
 
 /** Raises the limit by the price of a few generations, and sends many more creates at the same moment to all processes. */
 async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
-  const { state, random } = step;
+  const { random } = step;
   const period = key.hasWindow ? random.pick(['day', 'month'] as const) : 'total';
   await changeLimit(step, key, { credits: key.creditsUsed + pickMargin(step), period });
-  const requests = Array.from({ length: BURST_SIZE }, (_, index) =>
-    newCreateRequest(step, index % 2 === 0 ? null : newStepId(step)),
+  const requests = newCreateRequests(step, BURST_SIZE);
+  const sent = inParallel(step, BURST_SIZE, (address, index) =>
+    sendLimited(step, key, requests[index] as CreateRequest, address),
   );
-  const sent = requests.map((request, index) =>
-    sendLimited(step, key, request, state.addresses[index % state.addresses.length]),
-  );
-  const changes = random.chance(0.3) ? [changeLimit(step, key, pickLimit(step, key))] : [];
-  await Promise.all([...sent, ...changes]);
+  await Promise.all([sent, ...(random.chance(0.3) ? [changeLimit(step, key, pickLimit(step, key))] : [])]);
 }
 
 /** Returns true while a UTC day ends or has just begun, unless a month passes. */
@@ -134,9 +119,14 @@ export function isDayTurning(state: ClientState): boolean {
 const getUtcDay = (at: Date): string => at.toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** Lists generations of earlier days: they do not belong to the present window of a day, or of a month that began since. */
-export function listEarlier({ state }: Step, created: readonly CreatedUnderLimit[]): CreatedUnderLimit[] {
+function listEarlier({ state }: Step, created: readonly CreatedUnderLimit[]): CreatedUnderLimit[] {
   const today = getUtcDay(state.now());
   return created.filter(({ at }) => getUtcDay(at) < today);
+}
+
+/** Decides whether a generation of an earlier day is refunded now: most often around midnight. */
+export function refundsEarlier(step: Step, created: readonly CreatedUnderLimit[]): boolean {
+  return step.random.chance(isDayTurning(step.state) ? 0.7 : 0.4) && listEarlier(step, created).length > 0;
 }
 
 /**
@@ -148,12 +138,11 @@ export function listEarlier({ state }: Step, created: readonly CreatedUnderLimit
 export async function refundEarlier(
   step: Step,
   created: CreatedUnderLimit[],
-  createAgain: () => Promise<void>,
+  createAgain: () => Promise<unknown>,
 ): Promise<void> {
-  const { store } = step.state;
   const earlier = step.random.pick(listEarlier(step, created).slice(-LATEST));
   created.splice(created.indexOf(earlier), 1);
-  const observed = store.generations.get(earlier.uuid);
+  const observed = step.state.journal.generations.get(earlier.uuid);
   if (observed === undefined) return;
   await createAgain();
   if (observed.final === null) await sendCancel(step, observed);
@@ -161,12 +150,7 @@ export async function refundEarlier(
 }
 
 /** Sends a create, unless its charge could be in the wrong window because a month passes. */
-async function sendLimited(
-  step: Step,
-  key: LimitedKey,
-  request: CreateRequest,
-  address?: string,
-): Promise<Pick<RestResponse, 'isUnknown'>> {
+async function sendLimited(step: Step, key: LimitedKey, request: CreateRequest, address?: string) {
   if (key.hasWindow && !isMonthSettled(step.state)) return { isUnknown: false };
   const response = await sendCreate(step, request, address, key);
   if (response.isGood) {

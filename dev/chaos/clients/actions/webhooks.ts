@@ -1,11 +1,9 @@
+import type { CreateWebhook, UpdateWebhook } from '../../../../packages/client/src/index.ts';
 import type { WebhookEventType } from '../../../../shared/spec/events.ts';
-import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
-import type { RestRequest, RestResponse } from '../restRequests.ts';
-import { sendWithKey } from '../restRequests.ts';
-import { retryUntilKnown } from '../retry.ts';
+import { type Api, call, type Called, callUntilKnown } from '../api.ts';
+import { newStepId, retryUntilKnown, sleepUnlessStopped, type Step } from '../clientState.ts';
+import type { KnownKeys, ObservedEndpoint } from '../journal.ts';
 import type { EndpointState } from '../webhooks/endpointHistory.ts';
-import type { KnownKeys, ObservedEndpoint } from '../webhooks/webhookStore.ts';
-import { getJson } from './lists.ts';
 
 /** With more endpoints than this, endpoints are changed rather than created. */
 const MAX_ENDPOINTS = 4;
@@ -24,8 +22,8 @@ const SELECTIONS: readonly (WebhookEventType[] | null)[] = [
   ['topup.succeeded', 'topup.failed', 'subscription.updated'],
 ];
 
-type EndpointAction = (step: Step, endpoint: KnownEndpoint) => Promise<unknown>;
 type KnownEndpoint = ObservedEndpoint & { uuid: string };
+type EndpointAction = (step: Step, endpoint: KnownEndpoint) => Promise<unknown>;
 
 /** Actions on every endpoint, and those on endpoints that may miss events. */
 const ACTIONS: readonly EndpointAction[] = [moveEndpoint, rotateKeys, rotateKeys, sendTest, redeliverMessage];
@@ -58,7 +56,7 @@ export async function changeWebhooks(step: Step): Promise<void> {
 
 /** Lists the endpoints of a customer, and those of them that can be changed now. */
 function listEndpoints({ customer, state }: Step): { own: ObservedEndpoint[]; free: KnownEndpoint[] } {
-  const own = state.store.webhooks.endpoints.filter(
+  const own = state.journal.webhooks.endpoints.filter(
     ({ accountUuid, changes }) => accountUuid === customer.uuid && changes.at(-1)?.state.isDeleted !== true,
   );
   const free = own.filter(
@@ -98,7 +96,6 @@ export function createLastingEndpoint(step: Step): Promise<boolean> {
 
 async function createEndpoint(step: Step, events: WebhookEventType[] | null, isLasting: boolean): Promise<boolean> {
   const { customer, state } = step;
-  const { webhooks } = state.store;
   const endpoint: ObservedEndpoint = {
     accountUuid: customer.uuid as string,
     uuid: null,
@@ -111,42 +108,31 @@ async function createEndpoint(step: Step, events: WebhookEventType[] | null, isL
     isBusy: true,
     nextChangeAt: 0,
   };
-  webhooks.endpoints.push(endpoint);
+  state.journal.webhooks.endpoints.push(endpoint);
   const initial = { token: newToken(step, endpoint), events, isEnabled: true, isDeleted: false };
   const startedAt = state.now();
-  const response = await requestChange(step, endpoint, initial, {
-    kind: 'create webhook',
-    method: 'POST',
-    path: '/api/webhooks/create/',
-    body: { url: state.receiver.buildUrl(initial.token), ...(events === null ? {} : { events }) },
-    headers: { 'idempotency-key': newStepId(step) },
-    // There may be ten endpoints already, some of them unknown.
-    expectedErrors: ['validation_error'],
-    status: 201,
-    shape: 'createdWebhook',
-  });
+  const body = { url: state.receiver.buildUrl(initial.token), ...(events === null ? {} : { events }) } as CreateWebhook;
+  const idempotencyKey = newStepId(step);
+  const create = (api: Api) => api.webhooks.create(body, { idempotencyKey });
+  // There may be ten endpoints already, some of them unknown.
+  const response = await requestChange(step, endpoint, initial, 'create webhook', create, ['validation_error']);
   if (!response.isGood || isExpired(step, startedAt)) return false;
-  endpoint.uuid = response.body.uuid as string;
-  endpoint.keys.push(readKeys(response));
+  endpoint.uuid = response.body.uuid;
+  endpoint.keys.push(readKeys(response.body));
   endpoint.isBusy = false;
   return true;
 }
 
-function readKeys({ body }: RestResponse): KnownKeys {
-  return { secret: body.secret as string, publicKey: body.public_key as string, confirmedAt: Date.now() };
+function readKeys({ secret, public_key: publicKey }: { secret: string; public_key: string }): KnownKeys {
+  return { secret, publicKey, confirmedAt: Date.now() };
 }
 
 /** Registers another address of an endpoint. */
 function newToken(step: Step, endpoint: ObservedEndpoint): string {
-  const token = newWebhookToken(step);
+  const token = newStepId(step).replaceAll(/[^\w.-]/g, '_');
   endpoint.tokens.push(token);
-  step.state.store.webhooks.targets.set(token, { accountUuid: endpoint.accountUuid, endpoint, prompt: null });
+  step.state.journal.webhooks.targets.set(token, { accountUuid: endpoint.accountUuid, endpoint, prompt: null });
   return token;
-}
-
-/** Returns a part of an address that is unique within a run. */
-export function newWebhookToken(step: Step): string {
-  return newStepId(step).replaceAll(/[^\w.-]/g, '_');
 }
 
 function isExpired({ state }: Step, startedAt: Date): boolean {
@@ -154,20 +140,20 @@ function isExpired({ state }: Step, startedAt: Date): boolean {
 }
 
 /** Sends a request that leads to a state of an endpoint, until its outcome is known. */
-async function requestChange(
+async function requestChange<Result>(
   step: Step,
   endpoint: ObservedEndpoint,
   state: EndpointState,
-  request: RestRequest,
-): Promise<RestResponse> {
+  kind: string,
+  send: (api: Api) => Promise<Result>,
+  expects: readonly 'validation_error'[] = [],
+): Promise<Called<Result>> {
   const change = { requestedAt: Date.now(), confirmedAt: null as number | null, state };
   endpoint.changes.push(change);
   let hasUnknownAttempt = false;
   const response = await retryUntilKnown(step, async (attempt) => {
-    const observed = await sendWithKey(step, {
-      ...request,
-      expectedErrors: [...(request.expectedErrors ?? []), ...(attempt === 0 ? [] : (['not_found'] as const))],
-    });
+    const isRepeated = attempt > 0 ? (['not_found'] as const) : [];
+    const observed = await call(step, kind, send, { expects: [...expects, ...isRepeated] });
     if (observed.isUnknown) {
       hasUnknownAttempt = true;
       endpoint.nextChangeAt = Date.now() + LATE_ATTEMPT_MS;
@@ -182,16 +168,11 @@ async function requestChange(
 }
 
 /** Sends all fields, so that the state is known after a change of unknown outcome. */
-function updateEndpoint(step: Step, endpoint: KnownEndpoint, changed: Partial<EndpointState>): Promise<RestResponse> {
+function updateEndpoint(step: Step, endpoint: KnownEndpoint, changed: Partial<EndpointState>) {
   const state = { ...(endpoint.changes.at(-1)?.state as EndpointState), ...changed };
-  return requestChange(step, endpoint, state, {
-    kind: 'update webhook',
-    method: 'PATCH',
-    path: `/api/webhooks/${endpoint.uuid}/`,
-    body: { url: step.state.receiver.buildUrl(state.token), events: state.events, enabled: state.isEnabled },
-    status: 200,
-    shape: 'webhook',
-  });
+  const { token, events, isEnabled: enabled } = state;
+  const body = { url: step.state.receiver.buildUrl(token), events, enabled } as UpdateWebhook;
+  return requestChange(step, endpoint, state, 'update webhook', (api) => api.webhooks.update(endpoint.uuid, body));
 }
 
 function moveEndpoint(step: Step, endpoint: KnownEndpoint) {
@@ -214,13 +195,7 @@ function changeTypes(step: Step, endpoint: KnownEndpoint) {
 
 function deleteEndpoint(step: Step, endpoint: KnownEndpoint) {
   const state = { ...(endpoint.changes.at(-1)?.state as EndpointState), isEnabled: false, isDeleted: true };
-  return requestChange(step, endpoint, state, {
-    kind: 'delete webhook',
-    method: 'DELETE',
-    path: `/api/webhooks/${endpoint.uuid}/`,
-    status: 204,
-    shape: 'nothing',
-  });
+  return requestChange(step, endpoint, state, 'delete webhook', (api) => api.webhooks.delete(endpoint.uuid));
 }
 
 /** Rotates the keys, with an idempotency key so that no unknown keys are left behind. */
@@ -228,45 +203,26 @@ async function rotateKeys(step: Step, endpoint: KnownEndpoint): Promise<void> {
   const startedAt = step.state.now();
   const requestedAt = Date.now();
   endpoint.rotations.push(requestedAt);
-  const response = await retryUntilKnown(step, () =>
-    sendWithKey(step, {
-      kind: 'rotate webhook secret',
-      method: 'POST',
-      path: `/api/webhooks/${endpoint.uuid}/rotate-secret/`,
-      headers: { 'idempotency-key': `rotate-${requestedAt}-${endpoint.uuid}` },
-      status: 200,
-      shape: 'createdWebhook',
-    }),
+  const idempotencyKey = `rotate-${requestedAt}-${endpoint.uuid}`;
+  const response = await callUntilKnown(step, 'rotate webhook secret', (api) =>
+    api.webhooks.rotateSecret(endpoint.uuid, { idempotencyKey }),
   );
-  if (response.isGood) endpoint.keys.push(readKeys(response));
+  if (response.isGood) endpoint.keys.push(readKeys(response.body));
   if (response.isUnknown || isExpired(step, startedAt)) endpoint.keysUncertainFrom ??= requestedAt;
 }
 
 function sendTest(step: Step, { uuid }: KnownEndpoint) {
-  return sendWithKey(step, {
-    kind: 'test webhook',
-    method: 'POST',
-    path: `/api/webhooks/${uuid}/test/`,
-    // It is disabled.
-    expectedErrors: ['validation_error'],
-    status: 200,
-    shape: 'webhookDelivery',
-  });
+  // It is disabled.
+  return call(step, 'test webhook', (api) => api.webhooks.test(uuid), { expects: ['validation_error'] });
 }
 
 /** Requests one of the latest deliveries again, also one that succeeded. */
 async function redeliverMessage(step: Step, { uuid }: KnownEndpoint): Promise<void> {
-  const path = `/api/webhooks/${uuid}/deliveries/`;
-  const listed = await getJson(step, 'list deliveries', path, 'webhookDeliveries');
-  const deliveries = listed.isGood ? (listed.body.data as { uuid: string }[]) : [];
+  const listed = await call(step, 'list deliveries', (api) => api.webhooks.deliveries(uuid).page());
+  const deliveries = listed.body?.data ?? [];
   if (deliveries.length === 0) return;
-  await sendWithKey(step, {
-    kind: 'redeliver',
-    method: 'POST',
-    path: `${path}${step.random.pick(deliveries).uuid}/redeliver/`,
-    // It is pending, or was deleted after a month; or the endpoint is disabled.
-    expectedErrors: ['validation_error', 'not_found'],
-    status: 200,
-    shape: 'webhookDelivery',
-  });
+  const delivery = step.random.pick(deliveries).uuid;
+  // It is pending, or was deleted after a month; or the endpoint is disabled.
+  const expects = ['validation_error', 'not_found'] as const;
+  await call(step, 'redeliver', (api) => api.webhooks.redeliver(uuid, delivery), { expects });
 }

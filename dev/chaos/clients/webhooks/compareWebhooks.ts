@@ -1,26 +1,154 @@
 import type { Queryable } from '../../../../shared/domain/invariant.ts';
-import type { WebhookEventType } from '../../../../shared/spec/events.ts';
+import { WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../../../shared/spec/events.ts';
+import type { ReportFunction } from '../../rules.ts';
 import type { ReceivedMessage } from '../../webhookReceiver.ts';
-import type { ClientStore } from '../clientStore.ts';
-import type { ReportFunction } from '../violations.ts';
-import { compareMessages } from './compareMessages.ts';
-import { isCertainlyEnabled, isCertainlySubscribed } from './endpointHistory.ts';
-import {
-  DISPATCH_TRANSACTION_MS,
-  readRecordedWebhooks,
-  type RecordedEnd,
-  type RecordedWebhooks,
-} from './recordedEvents.ts';
-import { type ObservedEndpoint, parseWebhookBody, type WebhookStore } from './webhookStore.ts';
+import type { Journal, ObservedEndpoint, WebhookJournal, WebhookTarget } from '../journal.ts';
+import { findOutputProblem } from '../responseSchemas.ts';
+import { isSubscribed, listPossibleStates } from './endpointHistory.ts';
+import { findSignatureProblem, isGenerationEvent, parseWebhookBody, selectKeys, type WebhookBody } from './messages.ts';
+
+/** A dispatch reads the endpoints at most this long after it has marked its events. */
+const DISPATCH_TRANSACTION_MS = 10_000;
+/** A message to a deleted endpoint arrives at most this much later: its worker may have been paused meanwhile. */
+const LATE_MESSAGE_MS = 60_000;
+
+/** The end of a generation. Times are by the clock of Postgres, in milliseconds, as of `Date.now`. */
+export interface RecordedEnd {
+  uuid: string;
+  account_uuid: string;
+  status: 'succeeded' | 'failed';
+  prompt: string;
+  /** Start of the statement that ended it. */
+  began_at: number;
+}
+
+/** An event of the outbox, which the service may have deleted since. Times as above. */
+export interface RecordedEvent {
+  event: string;
+  account_uuid: string;
+  type: string;
+  subject: string;
+  recorded_at: number;
+  /** Null: not dispatched. */
+  dispatched_at: number | null;
+}
+
+/** The database's side of all webhooks, from the audit log of chaos and the tables of the service. */
+interface RecordedWebhooks {
+  ends: RecordedEnd[];
+  events: RecordedEvent[];
+  /** Endpoints that the service has disabled. */
+  disabled: { uuid: string }[];
+}
+
+const toMs = (time: string) => `extract(epoch FROM ${time})::float8 * 1000`;
 
 /** Compares the messages that the receiver recorded with the database, when all work has settled. */
-export async function compareWebhooks(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
-  if (store.webhooks.targets.size === 0) return;
-  const recorded = await readRecordedWebhooks(client);
-  compareMessages(store, recorded, report);
-  compareEndpoints(store.webhooks, recorded, report);
-  compareDeliveries(store.webhooks, recorded, report);
-  store.webhooks.required = findMissingMessages(store, recorded, report);
+export async function compareWebhooks(journal: Journal, client: Queryable, report: ReportFunction): Promise<void> {
+  const { webhooks } = journal;
+  if (webhooks.targets.size === 0) return;
+  const ends = await client.query(
+    `SELECT n.generation AS uuid, a.uuid AS account_uuid, n.status, p.prompt, ${toMs('n.began_at')} AS began_at
+       FROM chaos.ends n JOIN accounts a ON a.id = n.account JOIN chaos.prompts p ON p.generation = n.generation`,
+  );
+  const events = await client.query(
+    `SELECT e.event, a.uuid AS account_uuid, e.type, e.subject, ${toMs('e.recorded_at')} AS recorded_at,
+            ${toMs('e.dispatched_at')} AS dispatched_at
+       FROM chaos.events e JOIN accounts a ON a.id = e.account`,
+  );
+  const disabled = await client.query(`SELECT uuid FROM webhook_endpoints WHERE disabled_reason <> 'owner'`);
+  const recorded: RecordedWebhooks = { ends: ends.rows, events: events.rows, disabled: disabled.rows };
+  await compareMessages(webhooks, recorded, report);
+  webhooks.required = findMissingMessages(journal, recorded, report);
+}
+
+/** Checks every message that the receiver recorded, whatever its response was. */
+async function compareMessages(
+  { messages, targets, defaultKeys }: WebhookJournal,
+  recorded: RecordedWebhooks,
+  report: ReportFunction,
+): Promise<void> {
+  const events = new Map(recorded.events.map((row) => [row.event, row]));
+  const ends = new Map(recorded.ends.map((row) => [row.uuid, row]));
+  const bodies = new Map<string, string>();
+  const ids = new Map<string, string>();
+  for (const message of messages) {
+    const { token, id, body: text } = message;
+    const target = targets.get(token);
+    const subject = `${id} to ${token}`;
+    const body = parseWebhookBody(text);
+    if (target === undefined || body === null) {
+      const detail = target === undefined ? 'no client gave this address' : `its body is ${text.slice(0, 200)}`;
+      report('webhook-event-is-known', target?.accountUuid ?? '', subject, detail);
+      continue;
+    }
+    const { accountUuid, endpoint } = target;
+    const event = id.startsWith('msg_') ? events.get(id.slice('msg_'.length)) : undefined;
+    const problem = findEventProblem(message, body, target, event, ends.get(event?.subject ?? ''));
+    if (problem !== null) report('webhook-event-is-known', accountUuid, subject, problem);
+    const firstBody = bodies.get(id) ?? text;
+    bodies.set(id, firstBody);
+    if (firstBody !== text) report('webhook-id-is-stable', accountUuid, subject, `${firstBody}, and then ${text}`);
+    if (isGenerationEvent(body.type)) {
+      const key = `${endpoint?.uuid ?? token} ${body.type} ${String(body.data['uuid'])}`;
+      const firstId = ids.get(key) ?? id;
+      ids.set(key, firstId);
+      if (firstId !== id) report('webhook-id-is-stable', accountUuid, key, `${firstId}, and then ${id}`);
+    }
+    const known = defaultKeys.get(accountUuid);
+    const keys = endpoint !== null ? selectKeys(endpoint, message.at) : known === undefined ? null : [known];
+    const signature = keys === null ? null : await findSignatureProblem(message, keys);
+    if (signature !== null) report('webhook-is-signed', accountUuid, subject, signature);
+  }
+}
+
+/** Describes the reason why a message must not exist; null if there is none. */
+function findEventProblem(
+  message: ReceivedMessage,
+  { type, data }: WebhookBody,
+  { accountUuid, endpoint, prompt }: WebhookTarget,
+  event: RecordedEvent | undefined,
+  end: RecordedEnd | undefined,
+): string | null {
+  if (event === undefined) return 'no such event was recorded';
+  if (event.type !== type) return `the type is ${type} instead of ${event.type}`;
+  if (event.account_uuid !== accountUuid) return `the event belongs to the account ${event.account_uuid}`;
+  const isTest = type === WEBHOOK_TEST_TYPE;
+  if (!isTest && !(WEBHOOK_EVENT_TYPES as readonly string[]).includes(type)) return `webhooks have no type ${type}`;
+  const problem = isGenerationEvent(type) ? findGenerationProblem(type, data, event, end) : null;
+  if (problem !== null) return problem;
+  if (endpoint !== null) return isTest ? null : findSubscriptionProblem(message, event, endpoint);
+  if (isGenerationEvent(type) && end?.prompt === prompt) return null;
+  return `is about "${end?.prompt}", and the address belongs to "${prompt}"`;
+}
+
+function findGenerationProblem(
+  type: string,
+  data: WebhookBody['data'],
+  { subject, account_uuid: accountUuid }: RecordedEvent,
+  end: RecordedEnd | undefined,
+): string | null {
+  if (end === undefined) return `the generation ${subject} has not ended`;
+  if (end.account_uuid !== accountUuid) return `the generation ${subject} belongs to the account ${end.account_uuid}`;
+  if (type !== `generation.${end.status}`) return `the generation ${subject} has ${end.status}`;
+  if (data['uuid'] !== subject || data['status'] !== end.status || data['prompt'] !== end.prompt)
+    return `data contains ${String(data['uuid'])}, ${String(data['status'])} and "${String(data['prompt'])}"`;
+  return findOutputProblem('generation', data);
+}
+
+/** Finds events of a type that an endpoint certainly did not receive when they were dispatched, and late messages. */
+function findSubscriptionProblem(
+  { at }: ReceivedMessage,
+  event: RecordedEvent,
+  { uuid, changes }: ObservedEndpoint,
+): string | null {
+  if (uuid === null) return null;
+  const dispatched = (event.dispatched_at ?? at) + DISPATCH_TRANSACTION_MS;
+  const states = listPossibleStates(changes, event.recorded_at, dispatched);
+  if (!states.some((state) => isSubscribed(state, event.type as WebhookEventType)))
+    return `the endpoint ${uuid} was not subscribed to ${event.type}`;
+  const isDeleted = listPossibleStates(changes, at - LATE_MESSAGE_MS, at).every((state) => state?.isDeleted === true);
+  return isDeleted ? `the endpoint ${uuid} was deleted before` : null;
 }
 
 /**
@@ -29,15 +157,18 @@ export async function compareWebhooks(store: ClientStore, client: Queryable, rep
  * @returns the number of messages that had to arrive.
  */
 function findMissingMessages(
-  { webhooks, createsByPrompt }: ClientStore,
-  { ends, events, endpoints }: RecordedWebhooks,
+  { webhooks, createsByPrompt }: Journal,
+  { ends, events, disabled }: RecordedWebhooks,
   report: ReportFunction,
 ): number {
-  const accepted = indexAccepted(webhooks.messages);
-  const dispatchedAt = new Map(events.map((row) => [`${row.type} ${row.subject}`, row.dispatched_at]));
-  const disabled = new Set(
-    endpoints.filter(({ disabled_reason: reason }) => reason !== null && reason !== 'owner').map(({ uuid }) => uuid),
+  const accepted = new Set(
+    webhooks.messages.flatMap(({ isAccepted, token, body }) => {
+      const { type, data } = (isAccepted ? parseWebhookBody(body) : null) ?? {};
+      return type === undefined ? [] : [`${token} ${type} ${String(data?.['uuid'])}`];
+    }),
   );
+  const dispatchedAt = new Map(events.map((row) => [`${row.type} ${row.subject}`, row.dispatched_at]));
+  const disabledUuids = new Set(disabled.map(({ uuid }) => uuid));
   let required = 0;
   const requireMessage = (end: RecordedEnd, tokens: readonly string[], recipient: string) => {
     required += 1;
@@ -46,91 +177,23 @@ function findMissingMessages(
     const attempts = webhooks.messages
       .filter(({ token, body }) => tokens.includes(token) && body.includes(end.uuid))
       .map(({ response }) => response);
-    const dispatch = dispatchedAt.get(`${type} ${end.uuid}`);
-    report(
-      'ended-generation-is-announced',
-      end.account_uuid,
-      `${end.uuid} to ${recipient}`,
-      `${type} was not accepted; ${dispatch === undefined ? 'no event was recorded' : dispatch === null ? 'its event was not dispatched' : 'its event was dispatched'}; attempts: ${attempts.join(', ') || 'none'}`,
-    );
+    const at = dispatchedAt.get(`${type} ${end.uuid}`);
+    const dispatch =
+      at === undefined ? 'no event was recorded' : at === null ? 'it was not dispatched' : 'it was dispatched';
+    const detail = `${type} was not accepted; ${dispatch}; attempts: ${attempts.join(', ') || 'none'}`;
+    report('ended-generation-is-announced', end.account_uuid, `${end.uuid} to ${recipient}`, detail);
   };
   for (const end of ends) {
     const token = createsByPrompt.get(end.prompt)?.webhookToken ?? null;
     if (token !== null) requireMessage(end, [token], 'its webhook_url');
     const type = `generation.${end.status}` as WebhookEventType;
-    const dispatched = dispatchedAt.get(`${type} ${end.uuid}`) ?? Number.POSITIVE_INFINITY;
+    const dispatched = (dispatchedAt.get(`${type} ${end.uuid}`) ?? Infinity) + DISPATCH_TRANSACTION_MS;
     for (const { accountUuid, uuid, changes, tokens } of webhooks.endpoints) {
-      if (accountUuid !== end.account_uuid || uuid === null || disabled.has(uuid)) continue;
-      if (!isCertainlyEnabled(changes, end.began_at, Number.POSITIVE_INFINITY)) continue;
-      if (!isCertainlySubscribed(changes, type, end.began_at, dispatched + DISPATCH_TRANSACTION_MS)) continue;
+      if (accountUuid !== end.account_uuid || uuid === null || disabledUuids.has(uuid)) continue;
+      if (!listPossibleStates(changes, end.began_at, Infinity).every((state) => isSubscribed(state))) continue;
+      if (!listPossibleStates(changes, end.began_at, dispatched).every((state) => isSubscribed(state, type))) continue;
       requireMessage(end, tokens, `endpoint ${uuid}`);
     }
   }
   return required;
-}
-
-/** Accepted messages by token, type and generation. */
-function indexAccepted(messages: readonly ReceivedMessage[]): Set<string> {
-  const accepted = messages.filter(({ isAccepted }) => isAccepted);
-  return new Set(
-    accepted.flatMap(({ token, body }) => {
-      const parsed = parseWebhookBody(body);
-      return parsed === null ? [] : [`${token} ${parsed.type} ${String(parsed.data['uuid'])}`];
-    }),
-  );
-}
-
-/** Checks that acknowledged changes of endpoints hold, and that the service disabled none of them. */
-function compareEndpoints({ endpoints }: WebhookStore, recorded: RecordedWebhooks, report: ReportFunction): void {
-  const rows = new Map(recorded.endpoints.map((row) => [row.uuid, row]));
-  for (const { accountUuid, uuid, changes } of endpoints) {
-    if (uuid === null) continue;
-    const row = rows.get(uuid);
-    if (row !== undefined && row.disabled_reason !== null && row.disabled_reason !== 'owner') {
-      const detail = `${row.disabled_reason}, although its receiver has not failed for five days`;
-      report('failing-endpoint-has-failed', accountUuid, uuid, detail);
-      continue;
-    }
-    const last = changes.at(-1);
-    if (last === undefined || last.confirmedAt === null) continue;
-    const { token, isDeleted, isEnabled, events } = last.state;
-    const isSame = isDeleted
-      ? row === undefined
-      : row !== undefined &&
-        (row.disabled_reason === null) === isEnabled &&
-        row.url.endsWith(`/${token}`) &&
-        JSON.stringify(row.events) === JSON.stringify(events);
-    if (isSame) continue;
-    const detail = `changed to ${JSON.stringify(last.state)}; in the database ${JSON.stringify(row)}`;
-    report('endpoint-change-holds', accountUuid, uuid, detail);
-  }
-}
-
-/** Checks that each delivery that counts as succeeded was accepted. */
-function compareDeliveries(
-  { endpoints, targets, messages }: WebhookStore,
-  recorded: RecordedWebhooks,
-  report: ReportFunction,
-) {
-  const known = new Map(endpoints.filter(isKnown).map((endpoint) => [endpoint.uuid, endpoint]));
-  const accepted = new Set<string>();
-  const acceptedByDefault = new Set<string>();
-  for (const { token, id } of messages.filter(({ isAccepted }) => isAccepted)) {
-    accepted.add(`${token} ${id}`);
-    const target = targets.get(token);
-    if (target?.endpoint === null) acceptedByDefault.add(`${target.accountUuid} ${id}`);
-  }
-  for (const { event, endpoint, is_default: isDefault, account_uuid: account, status } of recorded.deliveries) {
-    const tokens = known.get(endpoint)?.tokens;
-    if (status !== 'succeeded' || (!isDefault && tokens === undefined)) continue;
-    const isAccepted = isDefault
-      ? acceptedByDefault.has(`${account} msg_${event}`)
-      : tokens?.some((token) => accepted.has(`${token} msg_${event}`)) === true;
-    if (!isAccepted)
-      report('succeeded-delivery-was-accepted', account, `event ${event} to ${endpoint}`, 'was not accepted');
-  }
-}
-
-function isKnown(endpoint: ObservedEndpoint): endpoint is ObservedEndpoint & { uuid: string } {
-  return endpoint.uuid !== null;
 }

@@ -19,49 +19,25 @@ export interface EndpointChange {
 }
 
 /**
- * Lists the states that an endpoint may have had at some moment of a period. Changes are made one after the other; one
- * of unknown outcome may have taken effect at any time after its request until the next one was confirmed.
+ * Lists the states that an endpoint may have had at some moment of a period; null if it may not have existed. Changes are
+ * made one after the other; one of unknown outcome may have taken effect at any time after its request until the next one
+ * was confirmed.
  */
 export function listPossibleStates(
   changes: readonly EndpointChange[],
   from: number,
   to: number,
-): { states: EndpointState[]; mayBeMissing: boolean } {
+): (EndpointState | null)[] {
   const lastBefore = changes.findLastIndex(({ confirmedAt }) => confirmedAt !== null && confirmedAt < from);
   const states = changes
     .slice(Math.max(0, lastBefore))
     .filter(({ requestedAt }) => requestedAt <= to)
     .map(({ state }) => state);
-  return { states, mayBeMissing: lastBefore < 0 };
+  return lastBefore < 0 ? [null, ...states] : states;
 }
 
-/** Returns whether an endpoint certainly received events of a type during the whole of a period. */
-export function isCertainlySubscribed(
-  changes: readonly EndpointChange[],
-  type: WebhookEventType,
-  from: number,
-  to: number,
-): boolean {
-  const { states, mayBeMissing } = listPossibleStates(changes, from, to);
-  return !mayBeMissing && states.every((state) => isSubscribed(state, type));
-}
-
-/** Returns whether an endpoint may have received events of a type at some moment of a period. */
-export function mayBeSubscribed(
-  changes: readonly EndpointChange[],
-  type: WebhookEventType,
-  from: number,
-  to: number,
-): boolean {
-  return listPossibleStates(changes, from, to).states.some((state) => isSubscribed(state, type));
-}
-
-/** Returns whether an endpoint certainly existed and was enabled during the whole of a period. */
-export function isCertainlyEnabled(changes: readonly EndpointChange[], from: number, to: number): boolean {
-  const { states, mayBeMissing } = listPossibleStates(changes, from, to);
-  return !mayBeMissing && states.every(({ isEnabled, isDeleted }) => isEnabled && !isDeleted);
-}
-
-function isSubscribed({ events, isEnabled, isDeleted }: EndpointState, type: WebhookEventType): boolean {
-  return isEnabled && !isDeleted && (events === null || events.includes(type));
+/** Returns whether an endpoint receives events in a state; without a type, whether it is enabled. */
+export function isSubscribed(state: EndpointState | null, type?: WebhookEventType): boolean {
+  if (state === null || !state.isEnabled || state.isDeleted) return false;
+  return type === undefined || state.events === null || state.events.includes(type);
 }

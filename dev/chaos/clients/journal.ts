@@ -1,8 +1,8 @@
 import type { ModelSlug } from '../../../shared/spec/catalog.ts';
 import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import type { ReceivedMessage } from '../webhookReceiver.ts';
-import type { ClientViolation } from './violations.ts';
-import { createWebhookStore, type WebhookStore } from './webhooks/webhookStore.ts';
+import type { ClientViolation } from '../rules.ts';
+import type { EndpointChange } from './webhooks/endpointHistory.ts';
 
 /** Kind of the creates with keys that have, or had, a spending limit. */
 export const LIMITED_CREATE = 'create with a limit';
@@ -31,6 +31,7 @@ export interface ObservedCreate {
   credits: number;
   /** Possible prices: of each catalog, until a response contains the price. */
   prices: number[];
+  pricesByCatalog: Record<string, number>;
   idempotencyKey: string | null;
   /** Time of the first request, by the service's clock. */
   firstSentAt: Date;
@@ -58,9 +59,6 @@ export interface ObservedGeneration {
   prompt: string;
   model: ModelSlug;
   credits: number;
-  idempotencyKey: string | null;
-  /** Observed statuses, with their count. */
-  seen: Record<string, number>;
   final: { status: 'succeeded' | 'failed'; outputPath: string | null; at: number } | null;
   isDownloaded: boolean;
   /** Time from which on a client may have deleted it. */
@@ -79,34 +77,22 @@ export interface ObservedKey {
   revokedAt: number | null;
 }
 
-export interface PaidTopup {
+/** A paid page of a top-up. Times in milliseconds, as of `Date.now`. */
+interface PaidTopup {
   accountUuid: string;
   sessionId: string;
   amountCents: number;
-  /** In milliseconds, as of `Date.now`. */
   at: number;
   /** True if the account began to need credits only after this payment. */
   isAwaited: boolean;
 }
 
-export interface PaidPlan {
-  accountUuid: string;
-  plan: PlanSlug;
-  subscriptionId: string;
-  at: number;
-}
-
-/** A create as it was sent. Times are in milliseconds, as of `Date.now`. */
-export interface SentCreate {
-  accountUuid: string;
-  at: number;
-}
-
 /** A create whose response rules out a later charge of a card. Times as above. */
-export interface RejectedCreate extends SentCreate {
+interface RejectedCreate {
+  accountUuid: string;
   respondedAt: number;
   prompt: string;
-  /** Status or code, and detail. */
+  /** Code and detail. */
   response: string;
 }
 
@@ -124,7 +110,7 @@ export interface AccountDeletion {
 }
 
 /** A grant of credits by staff. */
-export interface CreditAdjustment {
+interface CreditAdjustment {
   accountUuid: string;
   /** Name of the request, which makes it happen once. */
   request: string;
@@ -133,8 +119,56 @@ export interface CreditAdjustment {
   isConfirmed: boolean;
 }
 
+/** Keys of an endpoint that a response contained at a time of `Date.now`. */
+export interface KnownKeys {
+  secret: string;
+  publicKey: string;
+  confirmedAt: number;
+}
+
+/** A webhook endpoint that a client created, or tried to create. Times are in milliseconds, as of `Date.now`. */
+export interface ObservedEndpoint {
+  accountUuid: string;
+  /** Null while the outcome of its creation is unknown. */
+  uuid: string | null;
+  /** Tokens of all its addresses. */
+  tokens: string[];
+  /** True if it receives the ends of all generations until the end of the run. */
+  isLasting: boolean;
+  changes: EndpointChange[];
+  /** Oldest first. */
+  keys: KnownKeys[];
+  /** Times of requests to rotate the keys. */
+  rotations: number[];
+  /** From here on messages may be signed with keys that no response contained. Null: the keys are known. */
+  keysUncertainFrom: number | null;
+  /** True while a client changes it: changes are made one after the other. */
+  isBusy: boolean;
+  /** Earliest time of the next change: an attempt of the last one may still be executed. */
+  nextChangeAt: number;
+}
+
+/** The recipient of messages with a token: an endpoint, or the `webhook_url` of a create with a prompt. */
+export interface WebhookTarget {
+  accountUuid: string;
+  endpoint: ObservedEndpoint | null;
+  prompt: string | null;
+}
+
+/** Webhooks that clients requested, and messages that the receiver recorded. */
+export interface WebhookJournal {
+  readonly endpoints: ObservedEndpoint[];
+  /** By token. */
+  readonly targets: Map<string, WebhookTarget>;
+  /** Keys of the default endpoints, by account. */
+  readonly defaultKeys: Map<string, KnownKeys>;
+  readonly messages: readonly ReceivedMessage[];
+  /** Number of messages that the comparison with the database required. */
+  required: number;
+}
+
 /** Requests that clients sent, and the responses that they received. */
-export interface ClientStore {
+export interface Journal {
   readonly requests: ClientRequest[];
   /** Email addresses by account. */
   readonly accounts: Map<string, string>;
@@ -144,15 +178,16 @@ export interface ClientStore {
   readonly generations: Map<string, ObservedGeneration>;
   /** By uuid. */
   readonly keys: Map<string, ObservedKey>;
-  readonly sentCreates: SentCreate[];
+  /** Creates as they were sent, at a time of `Date.now`. */
+  readonly sentCreates: { accountUuid: string; at: number }[];
   readonly rejectedCreates: RejectedCreate[];
   readonly topups: PaidTopup[];
-  readonly plans: PaidPlan[];
+  readonly plans: { accountUuid: string; plan: PlanSlug; subscriptionId: string }[];
   readonly adjustments: CreditAdjustment[];
   readonly deletions: AccountDeletion[];
-  /** Generations that staff refunded, by uuid. */
-  readonly staffRefunds: Map<string, { accountUuid: string; credits: number }>;
-  readonly webhooks: WebhookStore;
+  /** Generations that staff refunded. */
+  readonly staffRefunds: { uuid: string; accountUuid: string; credits: number }[];
+  readonly webhooks: WebhookJournal;
   /** Violations that were detected in responses. */
   readonly violations: ClientViolation[];
   /** Called for every request when it has ended. */
@@ -160,7 +195,7 @@ export interface ClientStore {
 }
 
 /** @param messages the messages of the webhook receiver, which adds more. */
-export function createClientStore(messages: readonly ReceivedMessage[]): ClientStore {
+export function createJournal(messages: readonly ReceivedMessage[]): Journal {
   return {
     requests: [],
     accounts: new Map(),
@@ -173,34 +208,8 @@ export function createClientStore(messages: readonly ReceivedMessage[]): ClientS
     plans: [],
     adjustments: [],
     deletions: [],
-    staffRefunds: new Map(),
-    webhooks: createWebhookStore(messages),
+    staffRefunds: [],
+    webhooks: { endpoints: [], targets: new Map(), defaultKeys: new Map(), messages, required: 0 },
     violations: [],
   };
-}
-
-export interface LimitedCounts {
-  accepted: number;
-  rejected: number;
-}
-
-/** Counts the creates of a kind that has spending limits: `LIMITED_CREATE` or `APPLICATION_CALL`. */
-export function countLimited({ requests }: Pick<ClientStore, 'requests'>, limitedKind: string): LimitedCounts {
-  const limited = requests.filter(({ kind }) => kind === limitedKind);
-  return {
-    accepted: limited.filter(({ status, code }) => (status === 200 || status === 201) && code === null).length,
-    rejected: limited.filter(({ code }) => code === 'spending_limit_reached').length,
-  };
-}
-
-/** Counts requests by kind and response: `create`, `201`; `read`, `503 internal_error`. */
-export function countResponses({ requests }: Pick<ClientStore, 'requests'>): Map<string, Map<string, number>> {
-  const counts = new Map<string, Map<string, number>>();
-  for (const { kind, status, code } of requests) {
-    const responses = counts.get(kind) ?? new Map<string, number>();
-    counts.set(kind, responses);
-    const response = code === null ? String(status) : `${status} ${code}`;
-    responses.set(response, (responses.get(response) ?? 0) + 1);
-  }
-  return counts;
 }

@@ -1,6 +1,6 @@
-import type { Violation } from '../../../shared/domain/invariant.ts';
+import type { Violation } from '../../shared/domain/invariant.ts';
 
-/** The rules that clients check, by name. */
+/** The rules that chaos checks in addition to the invariants of the database, by name. */
 export const STATEMENTS = {
   'no-internal-errors': 'No response reports an internal error.',
   'errors-use-the-envelope': 'Every error uses the envelope with a documented code, and a 503 has Retry-After.',
@@ -64,35 +64,61 @@ export const STATEMENTS = {
   'endpoint-change-holds': 'An acknowledged change of a webhook endpoint holds.',
   'failing-endpoint-has-failed': 'A webhook endpoint is disabled only after five days without a success.',
   'referral-code-is-stable': 'The referral code of an affiliate does not change.',
+  'windows-match-at-every-commit':
+    'After every commit, the use of a spending limit equals the cost of the generations that were charged in its window, less their refunds.',
+  'charges-keep-limits': 'No charge raises the use of a spending limit above the limit.',
+  'created-content-was-allowed': 'Only content that the moderation service has allowed is charged and generated.',
+  'priced-and-run-by-one-catalog':
+    'A generation costs what the catalog that it records says, and only upstream models of this catalog run it.',
+  'generations-have-their-images':
+    'A paid generation that was created from an image keeps it until it is deleted, and each of its runs received it.',
+  'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
+  'run-once':
+    'A generation runs once, at most once more if the outcome of its submission was unknown, and once more elsewhere if its run ended without a usable output.',
+  'ended-by-its-last-run': 'A generation that was tried elsewhere fails as its last run has failed.',
+  'canceled-runs-were-obsolete':
+    'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it and the upstream said that it had not started.',
+  'canceled-generations-did-not-run': 'A generation that its owner has canceled has no run that started.',
+  'call-backs-are-not-believed': 'No generation has ended as a call-back says that the upstream does not confirm.',
+  'success-has-an-output': 'A generation has succeeded only if the upstream produced an output.',
+  'mail-is-sent': 'Every e-mail message is accepted by the mail server, unless it was given up after three days.',
+  'mail-is-sent-once':
+    'A message is accepted once, once more for each lost response, and twice more at most if processes died.',
+  'mail-has-a-cause':
+    'Every accepted message was recorded, and goes to the address of its account, or to that of the member whom it is about.',
+  'owed-refunds-are-paid':
+    'An owed refund is attempted within a minute of being due while the payment processor answers.',
+  'responds-in-time': 'No request hangs beyond 5 s while Postgres or Redis is down.',
+  'taken-over-in-time': 'Generations that a killed worker held end within 15 s plus the time of the upstream.',
+  'stopped-in-time': 'A process stops within 10 s of SIGTERM.',
+  'first-success': 'The first request succeeds within 10 s of healing.',
+  'all-settled': 'Everything has settled within 120 s of healing.',
+  'events-are-delivered': 'Every event is delivered.',
+  'processes-keep-running': 'No process exits on its own.',
 } as const;
-export type ClientRule = keyof typeof STATEMENTS;
 
-/** A violation as a client sees it: clients know an account by its uuid, and the service by its id. */
-export interface ClientViolation extends Violation {
-  accountUuid: string | null;
-  /** In milliseconds, as of `Date.now`. */
-  at: number;
+export type Rule = keyof typeof STATEMENTS;
+
+export function violate(invariant: Rule, accountId: string | null, subject: string, detail: string): Violation {
+  return { invariant, statement: STATEMENTS[invariant], accountId, subject, detail };
 }
 
-/** Records a contradiction between clients and database. */
-export type ReportFunction = (rule: ClientRule, accountUuid: string, subject: string, detail: string) => void;
+/** A violation that a client found: clients know an account by its uuid, and the service by its id. */
+export interface ClientViolation extends Violation {
+  accountUuid: string | null;
+}
+
+/** Records a contradiction between observations and the database. */
+export type ReportFunction = (rule: Rule, accountUuid: string, subject: string, detail: string) => void;
 
 /** Adds a violation, unless there is one of the same subject. */
 export function addViolation(
   violations: ClientViolation[],
-  invariant: ClientRule,
+  invariant: Rule,
   accountUuid: string | null,
   subject: string,
   detail: string,
 ): void {
   if (violations.some((known) => known.invariant === invariant && known.subject === subject)) return;
-  violations.push({
-    invariant,
-    statement: STATEMENTS[invariant],
-    accountId: null,
-    accountUuid,
-    subject,
-    detail,
-    at: Date.now(),
-  });
+  violations.push({ ...violate(invariant, null, subject, detail), accountUuid });
 }
