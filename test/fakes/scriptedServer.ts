@@ -23,7 +23,8 @@ export class ScriptedServer extends HttpFake {
     return this;
   }
 
-  clear(): void {
+  /** Forgets the responses and the requests. */
+  reset(): void {
     this.requests.length = 0;
     this.#answers.clear();
   }
