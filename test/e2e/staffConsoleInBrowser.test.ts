@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { pressEnterOn, tabTo } from '../harness/browserPages.ts';
+import { openContext, pressEnterOn, tabTo } from '../harness/browserPages.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';

@@ -23,7 +23,7 @@ export class ScriptedServer extends HttpFake {
     return this;
   }
 
-  /** Forgets the responses and the requests. */
+  /** Removes all responses and requests. */
   reset(): void {
     this.requests.length = 0;
     this.#answers.clear();

@@ -79,7 +79,7 @@ describe('a request whose credential ends', () => {
   });
   afterEach(() => service.checkIntegrity());
 
-  /** What ends or restricts a credential, and what is said of it. */
+  /** Changes that end or restrict a credential, with the error that follows. */
   const ENDS: Record<
     string,
     { credential: Credential; end: (caller: Caller) => Promise<unknown>; error: ErrorCode; detail: RegExp }
@@ -145,7 +145,7 @@ describe('a request whose credential ends', () => {
     return { ...caller, send: (...request) => program.request(...request) };
   }
 
-  /** What requests change: none of it may differ after one that is rejected. */
+  /** State that requests change, which is the same after one that is rejected. */
   const readState = async ({ owner, accountId }: Caller) => ({
     balance: await owner.balance(),
     rows: await service.sql(
