@@ -1,18 +1,15 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { accept, addMember, findListed, invite, withKey } from '../harness/members.ts';
-import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { findAccountUuid, readAudit, useStaffService } from '../harness/staffConsole.ts';
 
 /** Reads the code of an outcome from the response to a form. */
 const getOutcome = ({ headers }: { headers: Headers }) => headers.get('location')?.split('?done=')[1];
 
 describe('what an attacker leaves in an account that it took over', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let owner: TestCustomer;
   let account: string;
-  before(() => console.open(service));
   beforeEach(async () => {
     owner = await service.createCustomer('pro');
     account = `/admin/accounts/${await findAccountUuid(service, owner)}/`;

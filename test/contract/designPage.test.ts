@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { ICON_NAMES } from '../../api/web/components/icon.tsx';
 import { listTokens } from '../../api/web/assets.ts';
-import { StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { useStaffService } from '../harness/staffConsole.ts';
 
 /** Sections of the page, each with the markup of the components that it shows. */
 const STRUCTURE: Record<string, readonly RegExp[]> = {
@@ -48,11 +47,9 @@ function getContrast(one: string, other: string): number {
 }
 
 describe('the design page', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console } = useStaffService();
   let html: string;
   before(async () => {
-    await console.open(service);
     html = (await console.visit('/admin/design/', 'support')).text;
   });
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, startTestService, type TestService, useTestService } from '../harness/testService.ts';
 
 const cancel = (customer: TestCustomer, uuid: string): Promise<ApiResponse> =>
   customer.request('POST', `/api/generations/${uuid}/cancel/`);
@@ -43,14 +43,12 @@ const CHANGES: [what: string, before: string, change: string, status: number, re
 ];
 
 describe('a cancellation that waits for a transaction', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
   afterEach(async () => {
     await completeAllGenerations(service, customer);
     // The success above does not free its slot.

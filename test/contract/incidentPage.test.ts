@@ -2,17 +2,14 @@ import { expect } from 'chai';
 import { readIncident } from '../../shared/domain/staff/incident.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { useStaffService } from '../harness/staffConsole.ts';
 
 const countFailed = async () => (await readIncident()).upstreams.reduce((sum, state) => sum + state.failed, 0);
 
 describe('the incident page', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let customers: TestCustomer[];
   before(async () => {
-    await console.open(service);
     await setAllModelsOnline(service);
     customers = [await service.createCustomer('pro'), await service.createCustomer('pro')];
   });

@@ -3,7 +3,6 @@ import { IMAGE, type TestCustomer, VIDEO } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { postUrlEncoded } from '../harness/oauthClient.ts';
-import { sendRequestHead } from '../harness/rawRequest.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { useTestService } from '../harness/testService.ts';
@@ -29,15 +28,19 @@ const INVALID: Record<string, readonly unknown[]> = {
     {},
     [],
     [5],
-    [''],
-    ['x'],
-    ['192.0.2'],
-    ['192.0.2.7/33'],
-    ['192.0.2.7/24'],
-    ['2001:db8::1/32'],
-    ['fe80::1%eth0'],
-    ['example.com'],
-    ['192.0.2.7/'],
+    ...[
+      '',
+      'x',
+      '192.0.2',
+      '192.0.2.7/33',
+      '192.0.2.7/24',
+      '2001:db8::1/32',
+      'fe80::1%eth0',
+      'example.com',
+      '192.0.2.7/',
+    ]
+      // Each alone in a list.
+      .map((address) => [address]),
     Array.from({ length: 51 }, (_, index) => `192.0.2.${index}`),
   ],
 };
@@ -122,36 +125,6 @@ describe('options of API keys', () => {
       await update(owner, uuid, change);
       expect((await there.request('GET', '/api/usage/summary/')).body.error).to.equal(error);
     }
-  });
-
-  it('a key that is restricted or revoked while a body arrives is rejected when the body is complete', async () => {
-    const { uuid, customer } = await createRestrictedKey(service, owner, {});
-    const { uuid: generation } = (await customer.createGeneration(IMAGE)).body;
-    const requests = [
-      ['DELETE', `/api/generations/${generation}/`],
-      ['POST', `/api/generations/${generation}/cancel/`],
-      ['POST', '/api/webhooks/create/'],
-    ] as const;
-    const sendAcross = async (change: () => Promise<unknown>): Promise<string[]> => {
-      const headers = { authorization: `Bearer ${customer.key}` };
-      const unfinished = await Promise.all(
-        requests.map(([method, path]) => sendRequestHead(customer.baseUrl, method, path, headers)),
-      );
-      // By then, the service has looked the key up.
-      await customer.readGeneration(generation);
-      await change();
-      for (const request of unfinished) request.end('{}');
-      return Promise.all(unfinished.map(({ reply }) => reply));
-    };
-    for (const reply of await sendAcross(() => update(owner, uuid, { scopes: ['svc:read'] })))
-      expect(reply)
-        .to.match(/^HTTP\/1\.1 403 /)
-        .and.include('"insufficient_scope"');
-    for (const reply of await sendAcross(() => owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`)))
-      expect(reply)
-        .to.match(/^HTTP\/1\.1 401 /)
-        .and.include('"invalid_api_key"');
-    expect((await owner.readGeneration(generation)).body.status).to.equal('queued');
   });
 
   it('a key restricted to models creates and estimates with those only, over REST and MCP', async () => {

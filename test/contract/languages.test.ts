@@ -3,15 +3,12 @@ import { createPerson } from '../fakes/identity/person.ts';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
 import { startProviderSignIn } from '../harness/providerSignIn.ts';
-import { StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { useStaffService } from '../harness/staffConsole.ts';
 
 const getPageLanguage = (html: string) => /<html lang="([^"]+)">/.exec(html)?.[1];
 
 describe('the language of pages', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
-  before(() => console.open(service));
+  const { console, service } = useStaffService();
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ConnectProxy } from '../fakes/connectProxy.ts';
@@ -10,6 +9,7 @@ import { request, type TestCustomer } from '../harness/apiClient.ts';
 import { createCertificates } from '../harness/certificates.ts';
 import { createPkce, loadConsentPage, OAuthTestClient, REDIRECT_URI } from '../harness/oauthClient.ts';
 import { type RunningApi, startTestService, type TestService } from '../harness/testService.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 /** Status with which the host of documents answers. */
 let documentStatus = 200;
@@ -31,7 +31,7 @@ async function startDocumentServer(folder: string, names: string[]): Promise<Ser
 }
 
 describe('OAuth client metadata documents through a proxy', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'document-proxy-'));
+  const folder = useFolder();
   let service: TestService;
   let api: RunningApi;
   let customer: TestCustomer;
@@ -55,7 +55,6 @@ describe('OAuth client metadata documents through a proxy', () => {
     proxy.stop();
     documents.closeAllConnections();
     documents.close();
-    rmSync(folder, { recursive: true });
   });
   beforeEach(() => {
     proxy.refusal = undefined;

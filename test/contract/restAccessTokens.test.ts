@@ -5,7 +5,7 @@ import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { suspendAccount, reinstateAccount } from '../../shared/domain/staff/suspension.ts';
 import { type ApiResponse, IMAGE, request, TestCustomer } from '../harness/apiClient.ts';
-import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { openMcpSession, postMcp, INITIALIZE } from '../harness/mcpClient.ts';
 import {
@@ -13,7 +13,6 @@ import {
   decodeClaims,
   loadConsentPage,
   type OAuthTestClient,
-  postUrlEncoded,
   registerClient,
 } from '../harness/oauthClient.ts';
 import { expectOAuthError } from '../harness/oauthErrors.ts';
@@ -174,28 +173,6 @@ describe('access tokens on the REST interface', () => {
   });
 
   describe('end', () => {
-    it('at once when the program revokes its refresh token', async () => {
-      const tokens = await connect(owner);
-      const program = withToken(owner, tokens.access_token);
-      expect((await program.request('GET', '/api/ledger/')).status).to.equal(200);
-      const fields = { token: tokens.refresh_token, client_id: client.clientId };
-      expect((await postUrlEncoded(service.baseUrl, '/revoke', fields)).status).to.equal(200);
-      expectChallenge(await program.request('GET', '/api/ledger/'), /disconnected/);
-      expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
-      expectOAuthError(await client.refresh(tokens.refresh_token), 'invalid_grant');
-    });
-
-    it('at once when the owner disconnects the application', async () => {
-      const customer = await service.createCustomer();
-      const program = await openApplication(customer);
-      const visitor = createBrowserFor(customer);
-      const list = await visitor.request(`${service.baseUrl}/account/applications/`);
-      const path = /href="(\/account\/applications\/[^"]+\/end\/)"/.exec(list.text)?.[1] as string;
-      const { fields } = findForm((await visitor.request(service.baseUrl + path)).text, path);
-      await visitor.submitForm(service.baseUrl + path, fields);
-      expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
-    });
-
     it('when the account is deleted; a suspended one gets 403 account_suspended until it is reinstated', async () => {
       const customer = await service.createCustomer();
       const program = await openApplication(customer);

@@ -11,7 +11,7 @@ import { captureError } from '../harness/expectRejection.ts';
 import { createBrowserFor, HttpBrowser } from '../harness/httpBrowser.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { pruneTable } from '../harness/pruneTable.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { startTestService, type TestService, useTestService } from '../harness/testService.ts';
 
 interface EventRow {
   event: string;
@@ -31,11 +31,7 @@ const readEvents = (service: TestService, email: string): Promise<EventRow[]> =>
 const claims = ({ subject, email }: FakePerson) => ({ subject, email, isEmailVerified: true, firstName: '' });
 
 describe('the security log', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   const at = (path: string) => service.baseUrl + path;
   const getPage = async (visitor: HttpBrowser, query = '') =>

@@ -3,20 +3,15 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm } from '../harness/httpBrowser.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { findAccountUuid, readAudit, useStaffService } from '../harness/staffConsole.ts';
 
 const formatCredits = (credits: number) => credits.toLocaleString('en-GB');
 
 describe('staff actions', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let customer: TestCustomer;
   let account: string;
-  before(async () => {
-    await console.open(service);
-    await setAllModelsOnline(service);
-  });
+  before(() => setAllModelsOnline(service));
   beforeEach(async () => {
     customer = await service.createCustomer('pro');
     account = `/admin/accounts/${await findAccountUuid(service, customer)}/`;

@@ -5,8 +5,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { addMember, findListed, handOver } from '../harness/members.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { findAccountUuid, readAudit, REASON, useStaffService } from '../harness/staffConsole.ts';
 
 /**
  * Fills the console with what a staff action needs. @returns the path of the action, what is typed into its form, and
@@ -26,13 +25,9 @@ const listActions = (html: string) =>
   );
 
 describe('the audit log', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let customer: TestCustomer;
-  before(async () => {
-    await console.open(service);
-    await setAllModelsOnline(service);
-  });
+  before(() => setAllModelsOnline(service));
   beforeEach(async () => {
     customer = await service.createCustomer('pro');
   });

@@ -5,10 +5,9 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
+import { findAccountUuid, useStaffService } from '../harness/staffConsole.ts';
 import { addMember } from '../harness/members.ts';
 import { changeOwner } from '../harness/people.ts';
-import { useTestService } from '../harness/testService.ts';
 
 const SECTIONS = ['Summary', 'Credits', 'Plan', 'Ledger', 'Generations', 'Payments', 'Access', 'Affiliate', 'Profile'];
 /** Parts of sections. Those that have no rows are one line. */
@@ -19,12 +18,10 @@ const EMPTY_PARTS = ['Unprocessed payment events', 'Sign-in methods'];
 const countRows = (html: string) => (html.match(/<tr>/g)?.length ?? 0) - 1;
 
 describe('the staff console', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let customer: TestCustomer;
   let uuid: string;
   before(async () => {
-    await console.open(service);
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
     uuid = await findAccountUuid(service, customer);

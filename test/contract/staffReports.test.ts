@@ -19,7 +19,7 @@ import {
   writeReportFixture,
 } from '../harness/reportFixture.ts';
 import { changeOwner } from '../harness/people.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
 
 type CsvRow = Record<string, string | number>;
 
@@ -30,7 +30,10 @@ const findTotal = (rows: CsvRow[]) => rows.find((row) => Object.values(row)[0] =
 
 describe('reports for staff', () => {
   const emails = { admin: `${randomUUID()}@example.com`, support: `${randomUUID()}@example.com` };
-  let service: TestService;
+  const service = useTestService({
+    workers: 0,
+    env: { STAFF_EMAILS: `${emails.admin},${emails.support}:support` },
+  });
   let staff: TestCustomer;
   let support: TestCustomer;
   const generations = buildGenerations();
@@ -38,10 +41,6 @@ describe('reports for staff', () => {
   const previous = generations.filter((generation) => !isCurrent(generation));
 
   before(async () => {
-    service = await startTestService({
-      workers: 0,
-      env: { STAFF_EMAILS: `${emails.admin},${emails.support}:support` },
-    });
     staff = await service.createCustomer('pro');
     support = await service.createCustomer(null);
     await changeOwner(service, staff.email, 'email', emails.admin);
@@ -50,7 +49,6 @@ describe('reports for staff', () => {
     // The history of two months takes several runs.
     for (let run = 0; run < 5; run += 1) await sumGenerationHours();
   });
-  after(() => service.stop());
 
   const visit = (slug: string, query: Record<string, string> = RANGE) =>
     createBrowserFor(staff).request(

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { ALL_TASK_KINDS } from '../../shared/domain/privacy/taskKinds.ts';
 import { STAFF_ROLES, hasPermission } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { findAccountUuid, readAudit, REASON, useStaffService } from '../harness/staffConsole.ts';
 
 const TOKEN = '0b6f7a52-1c3d-4e5f-8a9b-0c1d2e3f4a5b';
 
@@ -21,11 +20,9 @@ const readRow = (text: string, kind: string) =>
     .find((row) => row.includes(`>${kind}</a>`)) ?? '';
 
 describe('the tasks page of staff', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let customer: TestCustomer;
   before(async () => {
-    await console.open(service);
     customer = await service.createCustomer('pro');
   });
   beforeEach(() => service.sql('DELETE FROM tasks'));

@@ -2,21 +2,18 @@ import { expect } from 'chai';
 import { LIST_TIMELINE, TIMELINE_KINDS } from '../../shared/domain/staff/timeline.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { findAccountUuid, useStaffService } from '../harness/staffConsole.ts';
 
 /** Lists the kinds of the entries on a page. */
 const readKinds = (html: string) =>
   [...html.matchAll(/<tr><td><time[^>]*>[^<]*<\/time><\/td><td>(\w+)<\/td>/g)].map(([, kind]) => kind);
 
 describe('the timeline of an account', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let customer: TestCustomer;
   let account: string;
   let failed: string;
   before(async () => {
-    await console.open(service);
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
     account = `/admin/accounts/${await findAccountUuid(service, customer)}/`;

@@ -14,7 +14,7 @@ import {
   putFile,
   upload,
 } from '../harness/inputImages.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -23,14 +23,12 @@ async function readError(response: Response): Promise<string> {
 }
 
 describe('uploads', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { CATALOG: buildImageCatalog() } });
   let customer: TestCustomer;
   let image: Buffer;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { CATALOG: buildImageCatalog() } });
     image = await makeImage('png', { width: 30, height: 20 });
   });
-  after(() => service.stop());
   beforeEach(async () => {
     service.clockOffsetMs = 0;
     customer = await service.createCustomer('studio');
@@ -258,11 +256,7 @@ describe('uploads', () => {
 });
 
 describe('without a model that takes images', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   it('uploads do not exist', async () => {
     const customer = await service.createCustomer(null);

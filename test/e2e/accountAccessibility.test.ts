@@ -40,6 +40,12 @@ async function setView(page: Page, { colorScheme, viewport }: (typeof VIEWS)[num
 const countVisible = (page: Page): Promise<number> =>
   page.evaluate('[...document.querySelectorAll("body *")].filter((element) => element.checkVisibility()).length');
 
+/** Lists visible controls that the Tab key does not reach. */
+const listUnreachable = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('a, button, input, select, textarea, summary')]
+    .filter((one) => one.checkVisibility() && !one.disabled && (one.tabIndex < 0 || one.closest('[inert]') !== null))
+    .map((one) => 'not reached by Tab: ' + one.outerHTML.slice(0, 200))`);
+
 /**
  * Checks a state in every view, and adds the violations to those of each view. All rules apply to the first one, and to
  * another one that shows other elements: a narrow page of an area has its navigation in a drawer, which is opened once.
@@ -60,6 +66,7 @@ async function checkState(page: Page, [, path, prepare]: State, found: string[][
     if (path === '/account/' && index > 0) await page.getByRole('button', { name: 'Menu' }).click();
     const isSame = index > 0 && (await countVisible(page)) === visible;
     const violations = await findAxeViolations(page, isSame ? STYLE_RULES : undefined);
+    violations.push(...(await listUnreachable(page)));
     found[index]?.push(...violations.map((violation) => `${path}: ${violation}`));
   }
 }
@@ -253,7 +260,7 @@ describe('the accessibility of pages', () => {
     return context.newPage();
   }
 
-  it('is checked by rules that find a field without a label and a text without contrast', async () => {
+  it('is checked by rules that find a field without a label or beyond the Tab key, and a text without contrast', async () => {
     const page = await openPage(fresh);
     await page.goto('/account/keys/');
     await page.evaluate('document.querySelector("label[for=key-name]").remove()');
@@ -261,6 +268,8 @@ describe('the accessibility of pages', () => {
     expect((await findAxeViolations(page)).join('\n')).to.match(/^label: [^\n]+key-name/);
     await page.evaluate('document.querySelector("h1").style.color = "#ccc"');
     expect((await findAxeViolations(page, STYLE_RULES)).join('\n')).to.match(/^color-contrast: [^\n]+<h1/);
+    await page.evaluate('document.querySelector("#key-name").tabIndex = -1');
+    expect((await listUnreachable(page)).join('\n')).to.match(/^not reached by Tab: [^\n]+key-name/);
     await page.context().close();
   });
 

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { buildUnsubscribeUrl } from '../../shared/domain/emails/unsubscribe.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectFits, expectOutcome, NARROW_WIDTH, openContext, pressEnterOn, tabTo } from '../harness/browserPages.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
-import { createTestEndpoint } from '../harness/webhookFixture.ts';
 
 const visit = async (page: Page, path: string): Promise<void> => {
   await page.goto(path);
@@ -62,6 +60,11 @@ describe('account pages, in a real browser', () => {
         await expectFits(page);
 
         await visit(page, '/account/settings/');
+        await page.keyboard.press('Tab');
+        expect(await page.textContent(':focus')).to.equal('Skip to content');
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Tab');
+        expect(await page.locator('main :focus').count()).to.equal(1);
         await tabTo(page, page.getByLabel('First name'));
         await page.keyboard.type('Ada');
         await tabTo(page, page.getByLabel('Language'));
@@ -94,106 +97,6 @@ describe('account pages, in a real browser', () => {
         await pressEnterOn(page, button(page, 'Sign out'));
         await page.waitForURL('**/sign-in?done=signed-out');
         await expectFits(page);
-      });
-
-      it('adds, changes, tests, rotates and deletes a webhook endpoint', async () => {
-        const page = await open(await service.createCustomer(null), options);
-        await visit(page, '/account/webhooks/');
-        await tabTo(page, page.getByLabel('Endpoint URL'));
-        await page.keyboard.type('https://hooks.example.com/');
-        await tabTo(page, page.getByLabel('Description (optional)'));
-        await page.keyboard.type('Mine');
-        await page.keyboard.press('Enter');
-        await page.locator('.notice .secret').waitFor();
-        expect(await page.textContent('.notice .secret')).to.match(/^whsec_/);
-        expect(await page.title()).to.match(/^Webhook endpoint added · /);
-        expect(await page.locator('.notice:focus').count()).to.equal(1);
-        await expectFits(page);
-        await pressEnterOn(page, page.getByRole('link', { name: 'Manage Mine' }));
-        await page.getByRole('heading', { name: 'Mine', level: 1 }).waitFor();
-        const path = new URL(page.url()).pathname;
-        await pressEnterOn(page, button(page, 'Send test event'));
-        await expectOutcome(page, `${path}?done=tested`, 'A test event is on its way');
-        await tabTo(page, page.getByLabel('All events, also future types'));
-        await page.keyboard.press('Space');
-        await tabTo(page, page.getByLabel('generation.failed'));
-        await page.keyboard.press('Space');
-        await pressEnterOn(page, button(page, 'Save'));
-        await expectOutcome(page, `${path}?done=saved`, 'The endpoint is saved');
-        await expectFits(page);
-        await pressEnterOn(page, button(page, 'Disable'));
-        await expectOutcome(page, `${path}?done=disabled`, 'The endpoint is disabled');
-        await pressEnterOn(page, button(page, 'Enable'));
-        await expectOutcome(page, `${path}?done=enabled`, 'The endpoint is enabled');
-        await pressEnterOn(page, page.getByRole('link', { name: 'Rotate secret' }));
-        await pressEnterOn(page, button(page, 'Rotate secret'));
-        await page.locator('.notice .secret').waitFor();
-        expect(await page.title()).to.match(/^Secret rotated · /);
-        await pressEnterOn(page, page.getByRole('link', { name: 'Delete' }));
-        await pressEnterOn(page, button(page, 'Delete'));
-        await expectOutcome(page, '/account/webhooks/?done=deleted', 'The endpoint and its deliveries are deleted');
-      });
-
-      it('sends a failed webhook again, and shows and rotates the default secret', async () => {
-        const customer = await service.createCustomer(null);
-        const { id, uuid } = await createTestEndpoint(service, customer, 'https://hooks.example.com/');
-        await customer.request('POST', `/api/webhooks/${uuid}/test/`);
-        const failed = `status = 'failed', next_attempt_at = NULL, leased_by = NULL, leased_until = NULL, last_status = 503`;
-        await service.sql(`UPDATE webhook_deliveries SET ${failed} WHERE endpoint_id = $1`, [id]);
-        const page = await open(customer, options);
-        await visit(page, `/account/webhooks/${uuid}/`);
-        await pressEnterOn(page, page.getByText('Filters', { exact: true }));
-        await tabTo(page, page.getByLabel('Status'));
-        await page.keyboard.type('Failed');
-        await pressEnterOn(page, button(page, 'Filter'));
-        await page.waitForURL('**/?type=&status=failed');
-        await expectFits(page);
-        await pressEnterOn(page, page.getByRole('link', { name: 'webhook.test' }));
-        await pressEnterOn(page, button(page, 'Send again'));
-        await expectOutcome(page, '/?done=sent', 'The event is sent again');
-        await expectFits(page);
-
-        await visit(page, '/account/webhooks/default/');
-        await pressEnterOn(page, button(page, 'Show secret'));
-        await page.locator('.notice .secret').waitFor();
-        const shown = await page.textContent('.notice .secret');
-        expect(shown).to.match(/^whsec_/);
-        await pressEnterOn(page, page.getByRole('link', { name: 'Rotate secret' }));
-        await pressEnterOn(page, button(page, 'Rotate secret'));
-        await page.getByText('Secret rotated.').waitFor();
-        expect(await page.textContent('.notice:focus .secret'))
-          .to.match(/^whsec_/)
-          .and.to.not.equal(shown);
-        await expectFits(page);
-      });
-
-      it('switches messages off, in the settings and by the link of a message', async () => {
-        const customer = await service.createCustomer(null);
-        const page = await open(customer, options);
-        const isOn = (label: string) => page.getByLabel(label, { exact: true }).isChecked();
-        const threshold = page.getByLabel('The balance is low below (credits)');
-        await visit(page, '/account/notifications/');
-        await tabTo(page, page.getByLabel('An affiliate payout was sent'));
-        await page.keyboard.press('Space');
-        await tabTo(page, threshold);
-        await page.keyboard.type('250');
-        await page.keyboard.press('Enter');
-        await expectOutcome(page, '/account/notifications/?done=saved', 'Notifications saved');
-        expect([await isOn('An affiliate payout was sent'), await threshold.inputValue()]).to.deep.equal([
-          false,
-          '250',
-        ]);
-        expect(await isOn('The balance is low')).to.equal(true);
-
-        const rows = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
-        const visitor = await open(undefined, options);
-        const { email } = customer;
-        await visit(visitor, buildUnsubscribeUrl({ accountUuid: rows[0].uuid, email, kind: 'credits_low' }));
-        await pressEnterOn(visitor, button(visitor, 'Unsubscribe'));
-        await visitor.getByRole('heading', { name: 'Unsubscribed' }).waitFor();
-        await expectFits(visitor);
-        await page.reload();
-        expect(await isOn('The balance is low')).to.equal(false);
       });
 
       it('creates and revokes a key, ends sessions, disconnects an application, and becomes an affiliate', async () => {
@@ -244,28 +147,6 @@ describe('account pages, in a real browser', () => {
         await visit(page, '/account/affiliate/');
         await pressEnterOn(page, button(page, 'Become an affiliate'));
         await expectOutcome(page, '/account/affiliate/?done=enrolled', 'You are now an affiliate');
-      });
-
-      it('opens and deletes a generation, and skips the navigation', async () => {
-        const customer = await service.createCustomer('pro');
-        const prompt = 'a lighthouse on a rock in the evening';
-        await customer.waitForEnd((await customer.createImage(prompt)).uuid);
-        const page = await open(customer, options);
-        await visit(page, '/account/library/');
-        await page.keyboard.press('Tab');
-        expect(await page.textContent(':focus')).to.equal('Skip to content');
-        await page.keyboard.press('Enter');
-        await page.keyboard.press('Tab');
-        expect(await page.locator('main :focus').count()).to.equal(1);
-        await pressEnterOn(page, page.getByRole('link', { name: prompt, exact: true }).last());
-        await page.getByRole('heading', { level: 1, name: 'Generation' }).waitFor();
-        expect(await page.title()).to.include(prompt);
-        await expectFits(page);
-        await pressEnterOn(page, page.getByRole('link', { name: `Delete: ${prompt}` }));
-        await page.getByRole('heading', { name: 'Delete this generation?' }).waitFor();
-        await expectFits(page);
-        await pressEnterOn(page, button(page, 'Delete'));
-        await expectOutcome(page, '/account/library/?done=deleted', 'The generation is deleted');
       });
 
       it('returns to the form after a sign-in when the session has ended', async () => {

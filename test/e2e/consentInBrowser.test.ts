@@ -108,31 +108,6 @@ describe('consent, in a real browser', () => {
     await page.close();
   });
 
-  it('returns access_denied to the client when the user denies the access', async () => {
-    const page = await open(client.authorizePath(challenge, { state: 'second' }));
-    await signIn(page);
-    await page.getByRole('button', { name: 'Deny' }).click();
-    await page.getByText('Connected.').waitFor();
-    const reply = new URL(local.visits.at(-1) as string, local.url).searchParams;
-    expect([reply.get('error'), reply.get('state'), reply.get('code')]).to.deep.equal([
-      'access_denied',
-      'second',
-      null,
-    ]);
-    await page.close();
-  });
-
-  it('lets the user switch to another account', async () => {
-    const page = await open(client.authorizePath(challenge));
-    const first = await signIn(page);
-    await page.getByRole('button', { name: 'Use another account' }).click();
-    await page.waitForURL('**/sign-in?**');
-    const second = await signIn(page);
-    const text = await page.locator('main').innerText();
-    expect([text.includes(first), text.includes(second)]).to.deep.equal([false, true]);
-    await page.close();
-  });
-
   it('returns the code to a client that listens on IPv6', async function () {
     const six = await startLoopbackClient('::1').catch(() => undefined);
     // This machine has no IPv6.

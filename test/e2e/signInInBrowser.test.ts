@@ -72,32 +72,4 @@ describe('sign-in and account, in a real browser', () => {
       expect(new URL(page.url()).pathname).to.equal('/sign-in');
     });
   }
-
-  it('shows that the sign-in was canceled at the provider', async () => {
-    comes(createPerson());
-    const page = await window();
-    await page.goto('/account/');
-    await page.getByRole('link', { name: 'Continue with Google' }).click();
-    await page.click('#no');
-    expect(await page.getByRole('alert').textContent()).to.include('You canceled the sign-in');
-  });
-
-  it('lists active sessions and ends one in another browser immediately', async () => {
-    comes(createPerson());
-    const [mine, other] = [await window(), await window()];
-    await signIn(mine);
-    await signIn(other);
-    await mine.getByRole('link', { name: 'Settings' }).click();
-    const rows = mine.locator('section', { hasText: 'Active sessions' }).locator('li');
-    expect(await rows.count()).to.equal(2);
-    expect(await rows.first().textContent()).to.include('This browser');
-    await rows.nth(1).getByRole('link').click();
-    await mine.getByRole('heading', { name: /^Sign out .+\?$/ }).waitFor();
-    await mine.getByRole('button', { name: 'Sign out' }).click();
-    await mine.waitForURL('**/account/settings/?done=session-ended');
-    expect(await mine.getByRole('status').textContent()).to.equal('The session is signed out.');
-    expect(await rows.count()).to.equal(1);
-    await other.reload();
-    expect(new URL(other.url()).pathname).to.equal('/sign-in');
-  });
 });

@@ -23,7 +23,8 @@ export class ScriptedServer extends HttpFake {
     return this;
   }
 
-  clear(): void {
+  /** Removes all responses and requests. */
+  reset(): void {
     this.requests.length = 0;
     this.#answers.clear();
   }

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const PAGE = new URL('../../docs/catalog.md', import.meta.url);
 const BLOCK = /^ *```(?<language>\w+) (?<purpose>run|file=(?<file>[\w.]+))\n(?<text>.*?)^ *```$/gms;
@@ -23,17 +23,13 @@ async function readBlocks(): Promise<Block[]> {
 }
 
 describe('the page "Add a model in five minutes"', () => {
-  let folder: string;
+  const folder = useFolder();
   let blocks: Block[];
   let service: TestService | undefined;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-add-a-model-'));
     blocks = await readBlocks();
   });
-  after(async () => {
-    await service?.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => service?.stop());
 
   it('leads to a generation with the new model, step by step', async () => {
     const files = blocks.filter(({ file }) => file !== undefined);

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { formatFirstSteps } from '../../dev/local/stack/startupSummary.ts';
 import { lintDocument } from '../harness/openapiLint.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const model = (name: string, more: object) => ({
   name,
@@ -74,17 +72,9 @@ const CASES = [
 
 for (const { catalog, title, first, examples } of CASES) {
   describe(`the examples of a service with a catalog of ${title}`, () => {
-    let service: TestService;
-    let folder: string;
     const CATALOG = JSON.stringify(catalog);
-    before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'genmeter-examples-'));
-      service = await startTestService({ env: { CATALOG, UPSTREAMS } });
-    });
-    after(async () => {
-      await service.stop();
-      await rm(folder, { recursive: true });
-    });
+    const service = useTestService({ env: { CATALOG, UPSTREAMS } });
+    const folder = useFolder();
 
     it('contain requests with its models, which it accepts at the shown price', async () => {
       const { body: document } = await service.request('GET', '/api/openapi.json');

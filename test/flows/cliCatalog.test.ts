@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { TestTerminal } from '../harness/cliTerminal.ts';
 import { buildImageCatalog, makeImage } from '../harness/inputImages.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { useTestService } from '../harness/testService.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 /** The models that take images, and one with parameters of every type. */
 function buildCatalog(): string {
@@ -39,17 +39,11 @@ const UPSTREAMS = JSON.stringify({
 });
 
 describe('the command line and a configured catalog', () => {
-  let service: TestService;
+  const service = useTestService({ env: { CATALOG: buildCatalog(), UPSTREAMS } });
   let customer: TestCustomer;
-  let folder: string;
+  const folder = useFolder();
   before(async () => {
-    service = await startTestService({ env: { CATALOG: buildCatalog(), UPSTREAMS } });
     customer = await service.createCustomer('studio');
-    folder = mkdtempSync(join(tmpdir(), 'genmeter-cli-'));
-  });
-  after(async () => {
-    await service.stop();
-    rmSync(folder, { recursive: true });
   });
 
   const run = (...args: string[]) =>

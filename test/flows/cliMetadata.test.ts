@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { discover } from '../../packages/cli/src/oauth/server.ts';
 import { HttpFake } from '../fakes/httpFake.ts';
 import { TestTerminal } from '../harness/cliTerminal.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 /** Builds the metadata of the authorization server of a service. */
 const describeServer = (url: string): Record<string, string> => ({
@@ -37,15 +35,13 @@ const ADVICE = 'The sign-in was not started. Check the address of the service, o
 
 describe('the metadata of the service that the command line signs in to', () => {
   const service = new ForeignService();
-  let folder: string;
+  const folder = useFolder({ isCleared: true });
 
   before(() => service.start());
   after(() => service.stop());
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'genmeter-cli-'));
     service.otherRequests = 0;
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const logIn = async (changes: Record<string, string>) => {
     service.changes = changes;

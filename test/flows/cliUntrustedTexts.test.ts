@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { HttpFake } from '../fakes/httpFake.ts';
 import { TestTerminal } from '../harness/cliTerminal.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 /** Clears the screen, sets the title of the window, and starts a line of its own, in both forms of control codes. */
 const CONTROLS = 'x\u001b[2J\u001b]0;title\u0007\u009b1m\r\ny';
@@ -51,16 +51,14 @@ class ForeignService extends HttpFake {
 
 describe('texts of a service that the command line prints or uses', () => {
   const service = new ForeignService();
-  let folder: string;
+  const folder = useFolder({ isCleared: true });
 
   before(() => service.start());
   after(() => service.stop());
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'genmeter-cli-'));
     service.status = 'succeeded';
     service.uuid = CONTROLS;
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const createTerminal = () =>
     new TestTerminal({ XDG_CONFIG_HOME: folder, GENMETER_URL: service.url, GENMETER_KEY: `svc_${'0'.repeat(40)}` });

@@ -19,7 +19,7 @@ import {
   upload,
 } from '../harness/inputImages.ts';
 import { runAdminHere } from '../harness/adminCommand.ts';
-import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, startTestService, type TestService, useTestService } from '../harness/testService.ts';
 import { deleteDueUploadFiles } from '../harness/tasks.ts';
 
 const TEAL = [0, 128, 128];
@@ -35,13 +35,11 @@ async function sweep(): Promise<void> {
 }
 
 describe('input images', () => {
-  let service: TestService;
+  const service = useTestService({ env: { CATALOG: buildImageCatalog() } });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { CATALOG: buildImageCatalog() } });
     service.upstream.picture = Buffer.from(await makeImage());
   });
-  after(() => service.stop());
   beforeEach(async () => {
     service.clockOffsetMs = 0;
     service.upstream.reset();

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
@@ -8,19 +7,19 @@ import { findFreePort } from '../../dev/local/servers/ports.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const PAGE = new URL('../../docs/moderation.md', import.meta.url);
 const BLOCK = /^ *```(?<language>\w+) (?<purpose>run|response|file=[\w.]+)\n(?<text>.*?)^ *```$/gms;
 
 describe('the example in docs/moderation.md', () => {
-  let folder: string;
+  const folder = useFolder();
   let blocks: Map<string, string[]>;
   let receiver: ChildProcess;
   let service: TestService;
   let customer: TestCustomer;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-moderation-'));
     blocks = new Map();
     for (const { groups } of (await readFile(PAGE, 'utf8')).matchAll(BLOCK)) {
       const purpose = groups?.['purpose'] ?? '';
@@ -52,7 +51,6 @@ describe('the example in docs/moderation.md', () => {
   after(async () => {
     await service?.stop();
     receiver?.kill();
-    await rm(folder, { recursive: true });
   });
 
   /** Runs the create of the document. @returns the body of its response. */

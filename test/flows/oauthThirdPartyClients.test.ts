@@ -186,16 +186,4 @@ describe('third-party OAuth clients', () => {
     const guess = { authorization: `Bearer svc_${'a'.repeat(40)}` };
     expect((await fetch(`${baseUrl}/mcp`, { method: 'POST', headers: guess })).status).to.equal(429);
   });
-
-  it('auth() of @modelcontextprotocol/sdk discovers all endpoints from the URL of /mcp alone', async () => {
-    const provider = new MemoryOAuthProvider();
-    expect(await authOfSdk(provider, { serverUrl: `${service.baseUrl}/mcp` })).to.equal('REDIRECT');
-    const asked = provider.authorizationUrl as URL;
-    expect([asked.origin, asked.pathname]).to.deep.equal([service.baseUrl, '/authorize']);
-    expect(Object.fromEntries(asked.searchParams)).to.include({
-      resource: `${service.baseUrl}/mcp`,
-      scope: 'svc:read svc:write',
-      code_challenge_method: 'S256',
-    });
-  });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import Stripe from 'stripe';
 import type { ApiResponse } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 import { readTasks } from '../harness/tasks.ts';
@@ -43,11 +43,7 @@ function send(baseUrl: string, body: string | Uint8Array, signature: string | nu
 }
 
 describe('the webhook of the payment processor', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ apis: 2, env: PROCESSOR_ENV });
-  });
-  after(() => service.stop());
+  const service = useTestService({ apis: 2, env: PROCESSOR_ENV });
 
   const signed = (body: string, baseUrl = service.baseUrl) => send(baseUrl, body, signPayload(body));
   const task = async (id: string) => (await readTasks(service, 'payment.event')).find(({ key }) => key === id);
@@ -227,11 +223,7 @@ describe('the webhook of the payment processor', () => {
 });
 
 describe('the webhook without a payment processor', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   it('returns 400 validation_error for every request', async () => {
     const body = buildEvent('invoice.paid', { id: 'in_1' });
@@ -242,14 +234,10 @@ describe('the webhook without a payment processor', () => {
 });
 
 describe('the webhook without workers', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({
-      workers: 0,
-      env: { ...PROCESSOR_ENV, RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '5' },
-    });
+  const service = useTestService({
+    workers: 0,
+    env: { ...PROCESSOR_ENV, RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '5' },
   });
-  after(() => service.stop());
 
   const acknowledged: Record<string, string> = {
     'a type that is not handled': buildEvent('radar.early_fraud_warning.created', { id: 'issfr_1' }),

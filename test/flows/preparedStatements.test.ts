@@ -4,7 +4,7 @@ import { isDeadlock, isOutage, isOutcomeUnknown, isRejection } from '../../share
 import { createPool, db } from '../../shared/lib/database/pool.ts';
 import { prepared, runStatement } from '../../shared/lib/database/preparedStatements.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
-import { type TestService, eventually, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const GET_SESSION = prepared('get_test_session', 'SELECT pg_backend_pid() AS pid, :mark AS mark');
 const END_SESSION = prepared('end_test_session', 'SELECT pg_terminate_backend(pg_backend_pid())');
@@ -22,11 +22,7 @@ const capture = (promise: Promise<unknown>): Promise<Error> =>
   );
 
 describe('a prepared statement', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0, env: { DATABASE_POOL_MAX: '2', DATABASE_TIMEOUT_MS: '1000' } });
-  });
-  after(() => service.stop());
+  useTestService({ workers: 0, env: { DATABASE_POOL_MAX: '2', DATABASE_TIMEOUT_MS: '1000' } });
 
   /** Occupies a connection of the pool, so that one is left for the test. */
   let held: Knex.Transaction;
@@ -85,11 +81,7 @@ describe('a prepared statement', () => {
 });
 
 describe('a prepared statement that Postgres ends because of a deadlock', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
 
   /** Runs beside a transaction that locks in the other order. Only the statement looks for deadlocks. */
   async function runInDeadlock(within?: Knex.Transaction): Promise<unknown> {

@@ -5,19 +5,15 @@ import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { addKey, readUsed, setKeyLimit } from '../harness/spendingLimits.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, useTestService } from '../harness/testService.ts';
 
 const NOON = new Date(Date.UTC(new Date().getUTCFullYear() + 1, 4, 30, 12));
 
 describe('the spending limit', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ clockOffsetMs: NOON.getTime() - Date.now() });
-  });
+  const service = useTestService({ clockOffsetMs: NOON.getTime() - Date.now() });
   beforeEach(async () => {
     Object.assign(service.upstream, { outcome: 'succeed', submit: undefined });
   });
-  after(() => service.stop());
 
   async function createLimited(credits: number, period: 'day' | 'month' | 'total' = 'day'): Promise<TestCustomer> {
     const customer = await service.createCustomer('studio');

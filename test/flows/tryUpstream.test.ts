@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { PNG } from '../fakes/misbehave.ts';
@@ -8,6 +7,7 @@ import { FakeDiffusers } from '../fakes/providers/diffusers.ts';
 import { FakeStability } from '../fakes/providers/stability.ts';
 import { runAdminInProcess } from '../harness/adminCommand.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 /** A key that is escaped in JSON. */
 const QUOTED_KEY = 'key "of\\the test';
@@ -15,10 +15,9 @@ const QUOTED_KEY = 'key "of\\the test';
 describe('npm run admin -- try-upstream', () => {
   const [flux, stability, gpu] = [new FakeBlackForestLabs(), new FakeStability(), new FakeDiffusers()];
   let service: TestService;
-  let folder: string;
+  const folder = useFolder();
   before(async () => {
     await Promise.all([flux.start(), stability.start(), gpu.start()]);
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-try-'));
     const own = { adapter: 'http', key: flux.key, local: true };
     const upstreams = {
       bfl: { ...own, provider: 'black-forest-labs', base_url: `${flux.url}/v1` },
@@ -35,7 +34,6 @@ describe('npm run admin -- try-upstream', () => {
   after(async () => {
     await service.stop();
     await Promise.all([flux.stop(), stability.stop(), gpu.stop()]);
-    await rm(folder, { recursive: true });
   });
   beforeEach(() => {
     flux.reset();

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
@@ -15,6 +14,7 @@ import {
   signWebhook,
 } from '../../shared/domain/webhooks/signingKeys.ts';
 import { appendRunEvent } from '../harness/runEvents.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const DOCUMENT = new URL('../../docs/webhooks.md', import.meta.url);
 const START_TIMEOUT_MS = 20_000;
@@ -50,12 +50,10 @@ function buildHeaders(signingKeys = [openKeys(keys)], sentAt = Date.now(), id = 
 }
 
 describe('the receivers in docs/webhooks.md', () => {
-  let folder: string;
+  const folder = useFolder();
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'genmeter-receivers-'));
     for (const [name, program] of PROGRAMS) writeFileSync(join(folder, name), program);
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
 
   it('are the programs that these tests run', () => {
     expect([...PROGRAMS.keys()]).to.deep.equal(['receiver.mjs', 'receiver.py', 'verify.mjs']);

@@ -3,7 +3,7 @@ import { STAFF_ROLES, type StaffRole } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from './apiClient.ts';
 import { createBrowserFor, findForm, type HttpBrowser, type HttpPage } from './httpBrowser.ts';
 import { changeOwner } from './people.ts';
-import type { TestService } from './testService.ts';
+import { type TestService, useTestService } from './testService.ts';
 
 /** Reason that the helpers below give for each action. */
 export const REASON = 'ticket T-1';
@@ -80,6 +80,14 @@ export class StaffConsole {
   async act(action: string, typed: Record<string, string> = {}, role: StaffRole = 'admin'): Promise<HttpPage> {
     return this.send(action, { ...(await this.readForm(action, role)), ...typed }, { role });
   }
+}
+
+/** Registers hooks of a suite: a service without workers, and its staff. */
+export function useStaffService(): { console: StaffConsole; service: TestService } {
+  const console = new StaffConsole();
+  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  before(() => console.open(service));
+  return { console, service };
 }
 
 /** Finds the uuid of an account. */

@@ -1,6 +1,7 @@
 import { gemini } from '../../shared/gateways/upstreams/providers/gemini.ts';
 import { INPUT_IMAGES_MAX_BYTES } from '../../shared/spec/limits.ts';
-import { buildRoute, buildSubmission, captureUpstreamError, loadAdapter } from './upstreamAdapter.ts';
+import { setTestConfig } from './testConfig.ts';
+import { buildSubmission, buildUpstream, captureUpstreamError } from './upstreamAdapter.ts';
 
 /**
  * Program of a test: makes submits at a time, each with as many bytes of images as a request may have. Prints the faults of
@@ -18,9 +19,9 @@ async function* draw(value: number): AsyncGenerator<Buffer> {
     yield Buffer.alloc(Math.min(CHUNK_BYTES, IMAGE_BYTES - at), value);
 }
 
-const adapter = await loadAdapter('http');
+setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
 const { protocol } = gemini;
-const upstream = adapter(buildRoute('http', 'image', 'gemini-3-pro-image', { baseUrl: url, protocol }));
+const upstream = buildUpstream('http', 'image', 'gemini-3-pro-image', { baseUrl: url, protocol });
 const images = Array.from({ length: IMAGES }, (_, index) => ({
   url: `https://images.example/${index}.png`,
   contentType: 'image/png',

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { describedUpstream } from '../../shared/gateways/upstreams/described/describedUpstream.ts';
+import { falUpstream } from '../../shared/gateways/upstreams/fal.ts';
 import type { AdapterName } from '../../shared/gateways/upstreams/modelPresets.ts';
+import { openaiUpstream } from '../../shared/gateways/upstreams/openai.ts';
+import { replicateUpstream } from '../../shared/gateways/upstreams/replicate.ts';
 import type {
   SubmitImage,
   SubmitRequest,
@@ -11,6 +15,8 @@ import type {
 import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import type { ModelKind } from '../../shared/spec/catalog.ts';
+import type { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import type { ScriptedServer } from '../fakes/scriptedServer.ts';
 import { setTestConfig } from './testConfig.ts';
 
 /** Messages that customers see. */
@@ -20,16 +26,28 @@ export const BROKE_DOWN = 'The model failed while generating. Please try again.'
 export const NOT_MADE = 'The model could not generate this.';
 export const NO_OUTPUT = { state: 'failed', message: 'The model returned no output.' } as const;
 
-export type AdapterFactory = (route: UpstreamRoute) => Upstream;
+const ADAPTERS = { fal: falUpstream, http: describedUpstream, openai: openaiUpstream, replicate: replicateUpstream };
 
-/** Configures the timeout of upstreams for tests, and loads an adapter. */
-export async function loadAdapter(name: AdapterName): Promise<AdapterFactory> {
-  setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
-  if (name === 'fal') return (await import('../../shared/gateways/upstreams/fal.ts')).falUpstream;
-  if (name === 'http')
-    return (await import('../../shared/gateways/upstreams/described/describedUpstream.ts')).describedUpstream;
-  if (name === 'openai') return (await import('../../shared/gateways/upstreams/openai.ts')).openaiUpstream;
-  return (await import('../../shared/gateways/upstreams/replicate.ts')).replicateUpstream;
+/**
+ * Registers hooks of a suite: upstreams have a timeout of a second, and the servers run and are as new before each test.
+ */
+export function useServers(...servers: (FakeUpstream | ScriptedServer)[]): void {
+  before(async () => {
+    setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
+    await Promise.all(servers.map((server) => server.start()));
+  });
+  after(() => Promise.all(servers.map((server) => server.stop())));
+  beforeEach(() => {
+    for (const server of servers) {
+      server.reset();
+      server.requests.length = 0;
+    }
+  });
+}
+
+/** Builds the adapter of a {@link buildRoute}. */
+export function buildUpstream(...route: Parameters<typeof buildRoute>): Upstream {
+  return ADAPTERS[route[0]](buildRoute(...route));
 }
 
 /** Builds a route to an upstream with the key `test`. */

@@ -1,27 +1,21 @@
 import { expect } from 'chai';
+import { parseUpstreams } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import { ConfigError, parseConfig } from '../../shared/lib/config.ts';
 
 export type Env = Record<string, string>;
 
 const SERVERS = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
 
-export type UpstreamParser = Awaited<ReturnType<typeof loadUpstreamParser>>;
+/** Parses the upstreams of an environment. */
+export const parseEnv = (env: Env) => parseUpstreams(parseConfig({ ...SERVERS, ...env }));
 
-/** Loads the configuration modules, and parses the upstreams of an environment. */
-export async function loadUpstreamParser() {
-  const { ConfigError, parseConfig } = await import('../../shared/lib/config.ts');
-  const settings = await import('../../shared/gateways/upstreams/upstreamConfig.ts');
-  const parse = (env: Env) => settings.parseUpstreams(parseConfig({ ...SERVERS, ...env }));
-
-  /** Returns the error message for an invalid environment. */
-  function getError(env: Env): string {
-    try {
-      parse(env);
-    } catch (error) {
-      expect(error).to.be.instanceOf(ConfigError);
-      return (error as Error).message;
-    }
-    return 'nothing';
+/** Returns the error message for an invalid environment. */
+export function getEnvError(env: Env): string {
+  try {
+    parseEnv(env);
+  } catch (error) {
+    expect(error).to.be.instanceOf(ConfigError);
+    return (error as Error).message;
   }
-
-  return { settings, parse, getError };
+  return 'nothing';
 }

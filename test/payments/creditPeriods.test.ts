@@ -11,7 +11,7 @@ import { runJob } from '../harness/jobs.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, type TestService, useTestService } from '../harness/testService.ts';
 import { Account } from '../../shared/tables/Account.ts';
 import { Subscription } from '../../shared/tables/Subscription.ts';
 
@@ -94,12 +94,10 @@ const WITHOUT_HISTORY = [
 ];
 
 describe('credit period renewals', () => {
-  let service: TestService;
+  const service = useTestService({ apis: 0, workers: 0 });
   before(async () => {
-    service = await startTestService({ apis: 0, workers: 0 });
     for (const name of WITHOUT_HISTORY) service.fabricated.add(name);
   });
-  after(() => service.stop());
 
   it('renew each due month once and in order, for every balance and any length of outage', async () => {
     const samples = fc.sample(sample, { numRuns: 400, seed: 20_261_121 });
@@ -178,9 +176,8 @@ describe('credit period renewals', () => {
 });
 
 describe('a run that renews credit periods', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0 });
   before(async () => {
-    service = await startTestService({ workers: 0 });
     for (const name of WITHOUT_HISTORY) service.fabricated.add(name);
     const credits = { planCredits: 5, topupCredits: 0, granted: 200 };
     const startedAt = new Date(Date.now() - 40 * DAY_MS);
@@ -190,7 +187,6 @@ describe('a run that renews credit periods', () => {
       Array.from({ length: 250 }, () => account),
     );
   });
-  after(() => service.stop());
 
   it('renews none while the process shuts down', async () => {
     startDraining();
@@ -275,11 +271,7 @@ async function insert(service: TestService, account: Sample): Promise<void> {
 }
 
 describe('a subscription that ended during an outage', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService();
-  });
-  after(() => service.stop());
+  const service = useTestService();
 
   it('is granted all of its months before its plan credits expire, and leaves the account without a period', async () => {
     const customer = await service.createCustomer('lite');
@@ -317,12 +309,8 @@ describe('a subscription that ended during an outage', () => {
 });
 
 describe('a subscription that ended and is live again', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  const service = useTestService({ workers: 0 });
+  before(() => setAllModelsOnline(service));
 
   it('gets the plan credits back that expired with its end, once', async () => {
     const customer = await service.createCustomer('lite');

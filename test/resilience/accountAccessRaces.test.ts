@@ -7,12 +7,9 @@ import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staffRig
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
-import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { getAccountId } from '../harness/outbox.ts';
-import { createPkce, registerClient, submitConsent } from '../harness/oauthClient.ts';
-import { sendRequestHead } from '../harness/rawRequest.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const STAFF_EMAIL = 'boss@example.com';
@@ -130,102 +127,5 @@ describe('ending access to an account while it is being used', () => {
     await grantStaffRights(await readPerson());
     expect(next.account.id).to.equal(first.account.id);
     expect(await hasRights(next.token)).to.equal(true);
-  });
-});
-
-describe('ending a session or revoking a key while it is being used', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
-
-  for (const [method, getPath] of [
-    ['POST', () => '/api/keys/create/'],
-    ['PATCH', (uuid: string) => `/api/keys/${uuid}/`],
-  ] as const) {
-    it(`rejects ${method} ${getPath('{uuid}')} of a key that was revoked while the request waited for the account`, async () => {
-      const customer = await service.createCustomer(null);
-      const accountId = await getAccountId(service, customer);
-      const created = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'other' } });
-      const revoked = await whileSessionsEnd(
-        service,
-        accountId,
-        () => customer.request(method, getPath(created.body.uuid), { body: { name: 'another' } }),
-        { change: 'UPDATE api_keys SET revoked_at = now() WHERE account_id = $1 AND number = 1' },
-      );
-      expectError(revoked, 'invalid_api_key', 'was revoked or has expired while it ran');
-      const { data } = (await customer.requestWithSession('GET', '/api/keys/')).body;
-      expect(data.map(({ name }: { name: string }) => name))
-        .to.have.length(2)
-        .and.include('other');
-      await service.sql('UPDATE api_keys SET revoked_at = NULL WHERE account_id = $1', [accountId]);
-    });
-  }
-
-  it('creates no key and changes no webhook for a session that ended while they waited for the account', async () => {
-    const url = 'https://example.com/hook';
-    for (const [method, path, body] of [
-      ['POST', '/api/keys/create/', { name: 'late' }],
-      ['POST', '/api/webhooks/create/', { url: `${url}/late` }],
-      ['PATCH', '/api/webhooks/:uuid/', { url: `${url}/late` }],
-    ] as const) {
-      const customer = await service.createCustomer('pro');
-      const id = await getAccountId(service, customer);
-      const { uuid } = (await customer.request('POST', '/api/webhooks/create/', { body: { url } })).body;
-      const reply = await whileSessionsEnd(service, id, () =>
-        customer.requestWithSession(method, path.replace(':uuid', uuid), { body }),
-      );
-      expectError(reply, 'invalid_api_key', 'The session ended while the request ran.');
-      const keys = await service.sql(`SELECT 1 FROM api_keys WHERE account_id = $1 AND name = 'late'`, [id]);
-      expect(keys).to.deep.equal([]);
-      expect(await service.sql('SELECT url FROM webhook_endpoints WHERE account_id = $1', [id])).to.deep.equal([
-        { url },
-      ]);
-    }
-  });
-
-  it('approves no application for a session that ended while the approval waited for the account', async () => {
-    const client = await registerClient(service.baseUrl);
-    for (const scope of ['svc:read', 'svc:read svc:write']) {
-      const customer = await service.createCustomer('pro');
-      const id = await getAccountId(service, customer);
-      const path = client.authorizePath(createPkce().challenge, { scope });
-      const reply = await whileSessionsEnd(service, id, () => submitConsent(service.baseUrl, customer, path));
-      expect(reply.status).to.equal(401);
-      expect(String(reply.body)).to.include('sign in again');
-      expect(await service.sql('SELECT 1 FROM oauth_grants WHERE account_id = $1', [id])).to.deep.equal([]);
-    }
-  });
-
-  it('enables no webhook for a key that was revoked while the change waited for the account', async () => {
-    const customer = await service.createCustomer('pro');
-    const id = await getAccountId(service, customer);
-    const { uuid } = (
-      await customer.request('POST', '/api/webhooks/create/', { body: { url: 'https://example.com/hook' } })
-    ).body;
-    const change = (enabled: boolean) => customer.request('PATCH', `/api/webhooks/${uuid}/`, { body: { enabled } });
-    expect((await change(false)).body.enabled).to.equal(false);
-    const revoke = `UPDATE api_keys SET revoked_at = now() WHERE account_id = $1`;
-    service.fabricated.add('keys-are-counted');
-    expectError(await whileSessionsEnd(service, id, () => change(true), { change: revoke }), 'invalid_api_key');
-    const read = await customer.requestWithSession('GET', `/api/webhooks/${uuid}/`);
-    expect(read.body.enabled).to.equal(false);
-  });
-
-  it('rejects a request whose session ended while its body arrived', async () => {
-    const customer = await service.createCustomer('pro');
-    const id = await getAccountId(service, customer);
-    const headers = { cookie: customer.cookie, origin: new URL(customer.baseUrl).origin };
-    const paths = ['/api/keys/create/', '/api/generations/create/', '/api/webhooks/create/', '/api/uploads/create/'];
-    const unfinished = await Promise.all(paths.map((path) => sendRequestHead(customer.baseUrl, 'POST', path, headers)));
-    // By then, the service has looked the sessions up.
-    expect((await customer.requestWithSession('GET', '/api/keys/')).status).to.equal(200);
-    await service.sql(END_SESSIONS, [id]);
-    for (const request of unfinished) request.end('{}');
-    for (const { reply } of unfinished)
-      expect(await reply)
-        .to.match(/^HTTP\/1\.1 401 /)
-        .and.include('The session has ended');
   });
 });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
-import { eventually, release, startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, release, startTestService, type TestService, useTestService } from '../harness/testService.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { GENERATION_DEADLINE_MS } from '../../shared/spec/limits.ts';
 
@@ -195,13 +195,11 @@ describe('a worker that runs generations of another catalog', () => {
 });
 
 describe('a catalog that was not released', () => {
-  let service: TestService;
+  const service = useTestService({ env: { CATALOG: CATALOGS.cheap }, isReleased: false });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { CATALOG: CATALOGS.cheap }, isReleased: false });
     customer = await service.createCustomer();
   });
-  after(() => service.stop());
 
   it('makes the process not ready and creates fail without a charge, until it is released', async () => {
     const ready = await service.request('GET', '/api/ready/');

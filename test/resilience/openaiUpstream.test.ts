@@ -1,13 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
-import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { returnImagesAs } from '../fakes/openaiImages.ts';
-import type { Program } from '../../dev/local/environment/program.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 describe('a service with an OpenAI-compatible upstream', () => {
@@ -120,95 +116,6 @@ describe('a service with an OpenAI-compatible upstream', () => {
     const ended = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
     expect(ended.map(({ status }) => status)).to.deep.equal(['succeeded', 'succeeded', 'succeeded']);
     expect(jobs.map(({ prompt }) => upstream.jobsFor(prompt).length)).to.deep.equal([1, 1, 1]);
-  });
-
-  it('resubmits an image once after its response broke off, and fails and refunds it after the second time', async () => {
-    upstream.submit = 'drop in the middle';
-    upstream.picture = randomBytes(300_000);
-    const balance = await customer.balance();
-    const { uuid, prompt } = await customer.createImage();
-    expect(await customer.waitForEnd(uuid)).to.include({
-      status: 'failed',
-      error_message: 'The model did not confirm this generation. Please try again.',
-    });
-    expect(upstream.jobsFor(prompt)).to.have.length(2);
-    expect(await customer.balance()).to.equal(balance);
-    expect(await readdir(join(service.env['MEDIA_DIR'] as string, '.incoming'))).to.deep.equal([]);
-  });
-});
-
-/** The lease of a dead worker expires 12.5 s after its last heartbeat. */
-const TAKEOVER_MAX_MS = 45_000;
-
-describe('a service with a local engine and no key', function () {
-  this.timeout(3 * TAKEOVER_MAX_MS);
-
-  const upstream = new FakeUpstream();
-  let service: TestService;
-  let worker: Program;
-  before(async () => {
-    await upstream.start();
-    const engine = { adapter: 'openai', base_url: `${upstream.url}/v1`, form: true, local: true };
-    service = await startTestService({
-      env: {
-        VIDEO_UPSTREAM: 'engine:Wan-AI/Wan2.2-T2V',
-        IMAGE_UPSTREAM: 'engine:Qwen/Qwen-Image',
-        UPSTREAMS: JSON.stringify({ upstreams: { engine } }),
-        UPSTREAM_TIMEOUT_MS: '1000',
-        DATABASE_TIMEOUT_MS: '5000',
-      },
-      workers: 0,
-    });
-    worker = await service.startWorker();
-  });
-  after(async () => {
-    await service.stop();
-    await upstream.stop();
-  });
-
-  it('submits videos as form data and images as JSON, and stores both', async () => {
-    const customer = await service.createCustomer('studio');
-    const [video, image] = await Promise.all([customer.createVideo(), customer.createImage()]);
-    expect((await customer.waitForEnd(video.uuid)).status).to.equal('succeeded');
-    expect((await customer.waitForEnd(image.uuid)).status).to.equal('succeeded');
-    const submits = [video, image].map(({ prompt }) => upstream.jobsFor(prompt)[0]);
-    expect(submits.map((job) => [job && isForm(job), job?.model])).to.deep.equal([
-      [true, 'Wan-AI/Wan2.2-T2V'],
-      [false, 'Qwen/Qwen-Image'],
-    ]);
-  });
-
-  it('resubmits an image at most once after its worker was killed', async () => {
-    const customer = await service.createCustomer('pro');
-    upstream.delayMs = 2_000;
-    upstream.onAccepted = () => {
-      upstream.onAccepted = () => {};
-      worker.signal('SIGKILL');
-    };
-    const { uuid, prompt } = await customer.createImage();
-    await eventually('accepted', () => upstream.jobsFor(prompt).length === 1);
-    worker = await service.startWorker();
-    const ended = await customer.waitForEnd(uuid, TAKEOVER_MAX_MS);
-    expect(ended.status).to.equal('succeeded');
-    expect(await download(ended.output_url)).to.deep.equal(PNG);
-    expect(upstream.jobsFor(prompt)).to.have.length(2);
-  });
-
-  it('fails and refunds an image after two of its workers died', async () => {
-    const customer = await service.createCustomer('pro');
-    upstream.outcome = 'wait';
-    const { uuid, prompt } = await customer.createImage();
-    for (const runs of [1, 2]) {
-      await eventually(`run ${runs}`, () => upstream.jobsFor(prompt).length === runs, TAKEOVER_MAX_MS);
-      await worker.kill();
-      worker = await service.startWorker();
-    }
-    expect(await customer.waitForEnd(uuid, TAKEOVER_MAX_MS)).to.include({
-      status: 'failed',
-      error_message: 'The model did not confirm this generation. Please try again.',
-    });
-    expect(upstream.jobsFor(prompt)).to.have.length(2);
-    expect(await customer.balance()).to.equal(1100);
   });
 });
 

@@ -5,14 +5,10 @@ import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { McpEventStream, openMcpSession } from '../harness/mcpClient.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, startTestService, useTestService } from '../harness/testService.ts';
 
 describe('the processes of the Procfile', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ spawn: 'all' });
-  });
-  after(() => service.stop());
+  const service = useTestService({ spawn: 'all' });
 
   it('the web process completes its open requests before it exits on SIGTERM', async () => {
     const customer = await service.createCustomer('pro');

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { StoreConfigError } from '../../shared/gateways/media/mediaStore.ts';
@@ -8,6 +7,7 @@ import { s3Store } from '../../shared/gateways/media/s3Store.ts';
 import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const CONTENT = Buffer.from('not really a picture');
 /** Short limits for requests without a response. Other tests use the limits of production. */
@@ -21,21 +21,14 @@ const impatient = () => ({
 
 describe('the S3 store', () => {
   const bucket = new FakeS3Bucket();
-  let folder: string;
-  let file: string;
+  const folder = useFolder();
+  const file = join(folder, 'incoming');
   before(async () => {
     await bucket.start();
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-s3-'));
-    file = join(folder, 'incoming');
     await writeFile(file, CONTENT);
   });
-  after(async () => {
-    await bucket.stop();
-    await rm(folder, { recursive: true });
-  });
-  beforeEach(async () => {
-    await bucket.reset();
-  });
+  after(() => bucket.stop());
+  beforeEach(() => bucket.reset());
 
   const open = (options: Partial<S3Options> = {}) =>
     s3Store({ ...bucket.options, ...options }, bucket.mode === 'hang' ? impatient() : S3_LIMITS);

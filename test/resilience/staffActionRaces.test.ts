@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import type { HttpPage } from '../harness/httpBrowser.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
-import { useTestService } from '../harness/testService.ts';
+import { findAccountUuid, readAudit, useStaffService } from '../harness/staffConsole.ts';
 
 /** Counts the forms that changed something. All must have been accepted. */
 const countChanged = (pages: HttpPage[]) => {
@@ -12,13 +11,9 @@ const countChanged = (pages: HttpPage[]) => {
 };
 
 describe('simultaneous staff actions', () => {
-  const console = new StaffConsole();
-  const service = useTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+  const { console, service } = useStaffService();
   let customer: TestCustomer;
-  before(async () => {
-    await console.open(service);
-    await setAllModelsOnline(service);
-  });
+  before(() => setAllModelsOnline(service));
   beforeEach(async () => {
     customer = await service.createCustomer('pro');
   });

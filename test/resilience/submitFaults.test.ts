@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, startTestService, type TestService, useTestService } from '../harness/testService.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 
 const readGenerationRow = async (service: TestService, uuid: string) =>
@@ -12,13 +12,11 @@ const readGenerationRow = async (service: TestService, uuid: string) =>
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 describe('a submit that a proxy in front of the upstream aborts', () => {
-  let service: TestService;
+  const service = useTestService();
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService();
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
 
   for (const status of [408, 504, 524]) {
     it(`with ${status} may have been accepted, so it is submitted exactly once more`, async () => {
@@ -198,15 +196,13 @@ describe('an upstream that rejects our account', () => {
 
 describe('a prompt that an upstream refuses with the status of an account error', () => {
   const LOCKED = { status: 403, body: { detail: 'The account is locked.' } };
-  let service: TestService;
+  const service = useTestService({ workers: 2 });
   let customer: TestCustomer;
   let other: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 2 });
     [customer, other] = [await service.createCustomer('studio'), await service.createCustomer('studio')];
     await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
   });
-  after(() => service.stop());
   beforeEach(() => service.upstream.submitByPrompt.clear());
 
   const countOpenings = async () =>

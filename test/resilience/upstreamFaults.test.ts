@@ -2,17 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
-import type { Misbehaviour } from '../fakes/misbehave.ts';
+import { eventually, startTestService, type TestService, useTestService } from '../harness/testService.ts';
 
 describe('generations while the upstream misbehaves', () => {
-  let service: TestService;
+  const service = useTestService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } });
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { UPSTREAM_TIMEOUT_MS: '1000' } });
     customer = await service.createCustomer('studio');
   });
-  after(() => service.stop());
   beforeEach(async () => {
     Object.assign(service.upstream, {
       outcome: 'succeed',
@@ -50,7 +47,7 @@ describe('generations while the upstream misbehaves', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
-  for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
+  for (const how of ['error', 'hang'] as const) {
     it(`keeps polling after a poll that fails with ${how}`, async () => {
       service.upstream.status = service.upstream.result = how;
       const { uuid, prompt } = await customer.createImage();
@@ -176,20 +173,6 @@ describe('generations while the upstream misbehaves', () => {
       output_url: null,
     });
   });
-
-  it('takes a model offline while its upstream refuses connections, rejects creates without a charge, and recovers', async () => {
-    const balance = await customer.balance();
-    await service.upstream.stop();
-    const { uuid } = await customer.createImage();
-    await eventually('offline', () => hasModelStatus(service, 'imgmodel-2', 'offline'), 40_000);
-    const refused = await customer.createGeneration({ model: 'imgmodel-2', params: { resolution: '1K' } });
-    expect(refused).to.deep.include({ status: 503 });
-    expect(refused.body.error).to.equal('model_unavailable');
-    expect(await customer.balance()).to.equal(balance - 8);
-    await service.upstream.start();
-    await eventually('online', () => hasModelStatus(service, 'imgmodel-2', 'online'), 40_000);
-    expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('succeeded');
-  }).timeout(120_000);
 });
 
 async function waitForModelsOnline(service: TestService): Promise<void> {

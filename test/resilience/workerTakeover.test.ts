@@ -7,17 +7,15 @@ import type { RunningServer } from '../../dev/local/servers/postgres.ts';
 import { startRedis } from '../../dev/local/servers/redis.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import type { Program } from '../../dev/local/environment/program.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, startTestService, type TestService, useTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 describe('after a worker has died', () => {
-  let service: TestService;
+  const service = useTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '5000' } });
   let worker: Program;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '5000' } });
     worker = await service.startWorker();
   });
-  after(() => service.stop());
 
   it('another worker completes its submitted generations within 13 s of the clock', async () => {
     service.upstream.outcome = 'wait';

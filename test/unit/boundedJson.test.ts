@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type * as BoundedFetch from '../../shared/gateways/identity/boundedFetch.ts';
-import type * as Http from '../../shared/gateways/upstreams/http.ts';
+import { fetchBounded } from '../../shared/gateways/identity/boundedFetch.ts';
+import { requestJson } from '../../shared/gateways/upstreams/http.ts';
 import { closeFileServers, startFileServer } from '../fakes/fileServers.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
@@ -16,17 +16,11 @@ const COSTLY: [string, string][] = [
   ['33 levels and more than 64 KiB', `["${PADDING}",${nest(32)}]`],
 ];
 
-describe('JSON of other services', () => {
-  let requestJson: typeof Http.requestJson;
-  let fetchBounded: typeof BoundedFetch.fetchBounded;
-  before(async () => {
-    setTestConfig({});
-    ({ requestJson } = await import('../../shared/gateways/upstreams/http.ts'));
-    ({ fetchBounded } = await import('../../shared/gateways/identity/boundedFetch.ts'));
-  });
-  afterEach(closeFileServers);
+const ask = async (text: string) => (await requestJson('GET', await serve(text), { headers: {} })).body;
 
-  const ask = async (text: string) => (await requestJson('GET', await serve(text), { headers: {} })).body;
+describe('JSON of other services', () => {
+  before(() => setTestConfig());
+  afterEach(closeFileServers);
 
   for (const [name, text] of COSTLY) {
     it(`is not parsed if an upstream sends ${name}`, async () => {

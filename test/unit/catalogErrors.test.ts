@@ -1,25 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { MODEL, model, MODEL_ERRORS, PRICE_ERRORS } from './catalogErrors.cases.ts';
 import { PARAM_ERRORS } from './catalogParamErrors.cases.ts';
-import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
+import { type Env, getEnvError } from '../harness/upstreamParser.ts';
+import { useFolder } from '../harness/useFolder.ts';
+
+const getError = (CATALOG: unknown, env: Env = {}) =>
+  getEnvError({ CATALOG: typeof CATALOG === 'string' ? CATALOG : JSON.stringify(CATALOG), ...env });
 
 describe('an invalid CATALOG', () => {
-  let parser: UpstreamParser;
-  let folder: string;
-  before(async () => {
-    parser = await loadUpstreamParser();
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-catalog-'));
-  });
-  after(() => rm(folder, { recursive: true }));
+  const folder = useFolder();
 
-  const getError = (CATALOG: unknown, env: Env = {}) =>
-    parser.getError({ CATALOG: typeof CATALOG === 'string' ? CATALOG : JSON.stringify(CATALOG), ...env });
-
-  for (const [what, value, message] of [...MODEL_ERRORS, ...PARAM_ERRORS, ...PRICE_ERRORS]) {
-    it(`is rejected for ${what}, with one sentence that names the path`, () => {
+  for (const [value, message] of [...MODEL_ERRORS, ...PARAM_ERRORS, ...PRICE_ERRORS]) {
+    it(`is rejected with "${message}"`, () => {
       expect(getError(value)).to.equal(message);
     });
   }

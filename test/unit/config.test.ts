@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
+import { getInsecureModeWarning } from '../../shared/lib/listenSettings.ts';
 import { findProgram } from '../harness/builtPrograms.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
 import { PRODUCTION_ENV } from '../harness/testConfig.ts';
 
 /** Address of a database with a password. */
 const address = (password: string) => `postgres://user:${password}@host/name`;
+
+const warned = (env: Record<string, string | undefined>) => getInsecureModeWarning(parseConfig({ ...GOOD, ...env }));
 
 describe('the configuration', () => {
   const bad: [string, string | undefined][] = [
@@ -154,10 +157,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('warns when other machines can reach a mode with unprotected sign-in', async () => {
-    const { getInsecureModeWarning } = await import('../../shared/lib/listenSettings.ts');
-    const warned = (env: Record<string, string | undefined>) =>
-      getInsecureModeWarning(parseConfig({ ...GOOD, ...env }));
+  it('warns when other machines can reach a mode with unprotected sign-in', () => {
     for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
       expect(warned(env)).to.match(/^NODE_ENV is \w+ and HOST \S+ is open .+ Set NODE_ENV=production, .+\.$/);
     }
@@ -166,17 +166,7 @@ describe('the configuration', () => {
   });
 
   describe('in production', () => {
-    const production = {
-      NODE_ENV: 'production',
-      SECRET_KEY: PRODUCTION_ENV.SECRET_KEY,
-      BASE_URL: 'https://a.example',
-      STRIPE_SECRET_KEY: 'sk_live_1',
-      STRIPE_WEBHOOK_SECRET: 'whsec_1',
-      STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
-      ...Object.fromEntries(['LITE', 'STARTER', 'PRO', 'STUDIO'].map((plan) => [`STRIPE_PRICE_${plan}`, 'price_1'])),
-      GITHUB_CLIENT_ID: 'a',
-      GITHUB_CLIENT_SECRET: 'b',
-    };
+    const production = PRODUCTION_ENV;
 
     it('rejects secrets that can be guessed, with the name of the variable', () => {
       const known = [
@@ -230,8 +220,7 @@ describe('the configuration', () => {
       expect(getConfigError({ ...production, STRIPE_SECRET_KEY: 'rk_live_1' })).to.equal('');
     });
 
-    it('logs no insecure mode warning', async () => {
-      const { getInsecureModeWarning } = await import('../../shared/lib/listenSettings.ts');
+    it('logs no insecure mode warning', () => {
       expect(getInsecureModeWarning(parseConfig({ ...GOOD, ...production }))).to.equal(undefined);
     });
   });

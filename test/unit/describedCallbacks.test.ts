@@ -5,7 +5,7 @@ import { isRecentCallback, verifyCallback } from '../../shared/gateways/upstream
 import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 import { buildRoute } from '../harness/upstreamAdapter.ts';
-import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
+import { type Env, getEnvError, parseEnv } from '../harness/upstreamParser.ts';
 
 const SECRET = 'a secret of call-backs';
 const BODY = Buffer.from('{"data":{"task_id":"t1"}}');
@@ -93,15 +93,12 @@ const env = (callback: object | undefined, own: object): Env => {
   const gpu = { adapter: 'http', base_url: 'https://gpu.example', key: 'k', protocol, ...own };
   return { SECRET_KEY: '0123456789abcdef', UPSTREAMS: JSON.stringify({ upstreams: { gpu } }) };
 };
-describe('the settings of call-backs of a described upstream', () => {
-  let parser: UpstreamParser;
-  before(async () => {
-    parser = await loadUpstreamParser();
-  });
+const read = (callback: object | undefined, own: object) =>
+  parseEnv(env(callback, own)).upstreams.get('gpu')?.callbacks;
 
-  const read = (callback: object | undefined, own: object) =>
-    parser.parse(env(callback, own)).upstreams.get('gpu')?.callbacks;
-  const error = (callback: object | undefined, own: object) => parser.getError(env(callback, own));
+const error = (callback: object | undefined, own: object) => getEnvError(env(callback, own));
+
+describe('the settings of call-backs of a described upstream', () => {
   const on = { callbacks: 'https://in.example' };
 
   it('need the secret that the signatures are made with', () => {

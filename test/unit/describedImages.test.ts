@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
@@ -9,15 +8,15 @@ import type { SubmitResult } from '../../shared/gateways/upstreams/upstream.ts';
 import { PNG, type VerbatimResponse } from '../fakes/misbehave.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import {
-  type AdapterFactory,
-  buildRoute,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
-  loadAdapter,
   NO_OUTPUT,
   NOT_ALLOWED,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const BASE64 = PNG.toString('base64');
 
@@ -38,39 +37,24 @@ const image = (data: unknown, more: object = {}) => ({
 
 describe('a described upstream whose response is the output', () => {
   const server = new ScriptedServer();
-  let create: AdapterFactory;
-  let folder: string;
-  before(async () => {
-    create = await loadAdapter('http');
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-described-'));
-    await server.start();
-  });
-  after(async () => {
-    await server.stop();
-    await rm(folder, { recursive: true });
-  });
-  beforeEach(() => server.clear());
-  afterEach(async () => {
-    for (const name of await readdir(folder)) await rm(join(folder, name));
-  });
+  const folder = useFolder({ isCleared: true });
+  useServers(server);
 
   const upstream = (output: ProtocolOutput, protocol: Partial<Protocol> = {}) =>
-    create(
-      buildRoute('http', 'image', 'core', {
-        baseUrl: server.url,
-        protocol: {
-          auth: { type: 'bearer' },
-          errors: [
-            { at: 'header:finish-reason', is: ['CONTENT_FILTERED'], means: 'policy' },
-            { at: '/blockReason', means: 'policy' },
-          ],
-          error_text: ['/errors/*'],
-          probe: { path: '/health' },
-          image: { submit: { path: '/make', output, price: { at: '/cost', cents: 1 } } },
-          ...protocol,
-        },
-      }),
-    );
+    buildUpstream('http', 'image', 'core', {
+      baseUrl: server.url,
+      protocol: {
+        auth: { type: 'bearer' },
+        errors: [
+          { at: 'header:finish-reason', is: ['CONTENT_FILTERED'], means: 'policy' },
+          { at: '/blockReason', means: 'policy' },
+        ],
+        error_text: ['/errors/*'],
+        probe: { path: '/health' },
+        image: { submit: { path: '/make', output, price: { at: '/cost', cents: 1 } } },
+        ...protocol,
+      },
+    });
   const request = (deadlineMs?: number) =>
     buildSubmission({
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
@@ -154,12 +138,7 @@ describe('a described upstream whose response is the output', () => {
     ['503', {}, { status: 503, body: {} }, 'unavailable'],
     ['500, after which it may have run', {}, { status: 500, body: {} }, 'unknown'],
     ['JSON instead of a file', {}, { status: 200, body: {} }, 'unknown'],
-    [
-      'HTML instead of a file',
-      {},
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-      'unknown',
-    ],
+    ['HTML instead of a file', {}, { ...image(''), headers: { 'content-type': 'text/html' } }, 'unknown'],
     ['JSON without the field', inList, { status: 200, body: {} }, 'unknown'],
     ['HTML instead of JSON', inList, { status: 200, body: '<html>' }, 'unknown'],
   ] as const) {
@@ -209,8 +188,9 @@ describe('a described upstream whose response is the output', () => {
       server.on('POST /make', answer());
       const protocol: Protocol = { auth: { type: 'bearer' }, probe: { path: '/health' } };
       const video = { submit: { path: '/make', output } };
-      const route = buildRoute('http', 'video', 'core', { baseUrl: server.url, protocol: { ...protocol, video } });
-      expect(await create(route).submit(request())).to.include({ state: 'succeeded' });
+      const settings = { baseUrl: server.url, protocol: { ...protocol, video } };
+      const made = await buildUpstream('http', 'video', 'core', settings).submit(request());
+      expect(made).to.include({ state: 'succeeded' });
       const [name = ''] = await readdir(folder);
       expect((await stat(join(folder, name))).size).to.be.above(64 * 1024 * 1024);
     });

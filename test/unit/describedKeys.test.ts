@@ -3,13 +3,7 @@ import { jwtVerify } from 'jose';
 import type { Protocol } from '../../shared/gateways/upstreams/described/protocol.ts';
 import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
-import {
-  type AdapterFactory,
-  buildRoute,
-  buildSubmission,
-  captureUpstreamError,
-  loadAdapter,
-} from '../harness/upstreamAdapter.ts';
+import { buildSubmission, buildUpstream, captureUpstreamError, useServers } from '../harness/upstreamAdapter.ts';
 
 const PROTOCOL: Protocol = {
   auth: { type: 'bearer' },
@@ -23,17 +17,11 @@ const PROTOCOL: Protocol = {
 
 describe('an upstream whose protocol is described sends its key', () => {
   const server = new ScriptedServer();
-  let create: AdapterFactory;
-  before(async () => {
-    create = await loadAdapter('http');
-    await server.start();
-  });
-  after(() => server.stop());
-  beforeEach(() => server.clear());
+  useServers(server);
 
   const upstream = (protocol: Partial<Protocol>, settings: Partial<UpstreamSettings> = {}) => {
     const own = { baseUrl: `${server.url}/v1`, protocol: { ...PROTOCOL, ...protocol }, ...settings };
-    return create(buildRoute('http', 'video', 'large', own));
+    return buildUpstream('http', 'video', 'large', own);
   };
   const send = async (protocol: Partial<Protocol>, settings: Partial<UpstreamSettings> = {}) => {
     server.on('POST /v1/jobs', { status: 200, body: { id: 'j1' } });

@@ -3,13 +3,12 @@ import type { KindProtocol, Protocol } from '../../shared/gateways/upstreams/des
 import { setClock, systemClock } from '../../shared/lib/clock.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import {
-  type AdapterFactory,
   buildInputImage,
-  buildRoute,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
-  loadAdapter,
   NOT_ALLOWED,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 
 type Uploads = NonNullable<KindProtocol['submit']['uploads']>;
@@ -29,33 +28,23 @@ const submission = (...names: string[]) => ({
 
 describe('a described upstream to which images are uploaded before the submit', () => {
   const server = new ScriptedServer();
-  let create: AdapterFactory;
-  before(async () => {
-    create = await loadAdapter('http');
-    await server.start();
-  });
-  after(() => server.stop());
-  beforeEach(() => {
-    server.clear();
-    server.on('POST /jobs', { status: 200, body: { id: 'j1' } });
-  });
+  useServers(server);
+  beforeEach(() => server.on('POST /jobs', { status: 200, body: { id: 'j1' } }));
 
   const upstream = (uploads: Uploads, images: object | string, protocol: Partial<Protocol> = {}) =>
-    create(
-      buildRoute('http', 'image', 'large', {
-        baseUrl: server.url,
-        protocol: {
-          auth: { type: 'bearer' },
-          error_text: ['/error'],
-          probe: { path: '/health' },
-          image: {
-            submit: { path: '/jobs', id: '/id', images: images as string, uploads },
-            poll: { path: '/jobs/{id}', state: '/s', states: { a: 'succeeded' }, output: { at: ['/o'] } },
-          },
-          ...protocol,
+    buildUpstream('http', 'image', 'large', {
+      baseUrl: server.url,
+      protocol: {
+        auth: { type: 'bearer' },
+        error_text: ['/error'],
+        probe: { path: '/health' },
+        image: {
+          submit: { path: '/jobs', id: '/id', images: images as string, uploads },
+          poll: { path: '/jobs/{id}', state: '/s', states: { a: 'succeeded' }, output: { at: ['/o'] } },
         },
-      }),
-    );
+        ...protocol,
+      },
+    });
 
   it('sends each image as a file of a form, and the values of the responses in its place', async () => {
     server.on('POST /files/large', { status: 201, body: { name: 'image (1).png', folder: 'f' } });

@@ -4,17 +4,16 @@ import type { UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts
 import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
 import {
-  type AdapterFactory,
   BROKE_DOWN,
   buildInputImage,
-  buildRoute,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
   getHandle,
-  loadAdapter,
   NO_OUTPUT,
   NOT_ALLOWED,
   NOT_MADE,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 
 const VIDEO: KindProtocol = {
@@ -40,22 +39,14 @@ const urls = (...names: string[]) => names.map((name) => ({ url: `https://cdn/${
 
 describe('an upstream whose protocol is described', () => {
   const server = new ScriptedServer();
-  let create: AdapterFactory;
-  before(async () => {
-    create = await loadAdapter('http');
-    await server.start();
-  });
-  after(() => server.stop());
-  beforeEach(() => server.clear());
+  useServers(server);
 
   const upstream = (protocol: Partial<Protocol> = {}, settings: Partial<UpstreamSettings> = {}, modelId = 'large') =>
-    create(
-      buildRoute('http', 'video', modelId, {
-        baseUrl: `${server.url}/v1`,
-        protocol: { ...PROTOCOL, ...protocol },
-        ...settings,
-      }),
-    );
+    buildUpstream('http', 'video', modelId, {
+      baseUrl: `${server.url}/v1`,
+      protocol: { ...PROTOCOL, ...protocol },
+      ...settings,
+    });
   const accepting = (body: object = { id: 'j1' }) => server.on('POST /v1/jobs', { status: 200, body });
   const handle: UpstreamHandle = { id: 'j1' };
   const poll = (protocol: Partial<Protocol> = {}) => upstream(protocol).poll(handle);
@@ -429,7 +420,7 @@ describe('an upstream whose protocol is described', () => {
       const images = [buildInputImage('a')];
       const withImages = getHandle(await described.submit({ ...buildSubmission(), images }));
       const without = getHandle(await described.submit(buildSubmission()));
-      server.clear();
+      server.reset();
       for (const place of ['jobs', 'image-jobs'])
         for (const method of ['GET', 'DELETE'])
           server.on(`${method} /v1/${place}/j1`, { status: 200, body: { status: 'waiting' } });

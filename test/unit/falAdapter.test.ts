@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Upstream } from '../../shared/gateways/upstreams/upstream.ts';
-import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import { falUpstream } from '../../shared/gateways/upstreams/fal.ts';
+import { buildUpstreamInput, type UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import type { ModelKind } from '../../shared/spec/catalog.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import type { VerbatimResponse } from '../fakes/misbehave.ts';
 import {
-  type AdapterFactory,
   BROKE_DOWN,
   buildFalHandle,
-  buildRoute,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
   getHandle,
-  loadAdapter,
   NO_OUTPUT,
   NOT_ALLOWED,
   NOT_MADE,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
-import { loadUpstreamParser } from '../harness/upstreamParser.ts';
+import { parseEnv } from '../harness/upstreamParser.ts';
 
 const TOOK_TOO_LONG = 'The model took too long. Please try again.';
 
@@ -51,21 +51,13 @@ describe('the fal adapter', () => {
   const fake = new FakeUpstream('test');
   /** A server at another origin. */
   const stranger = new FakeUpstream('test');
-  let falUpstream: AdapterFactory;
-  before(async () => {
-    falUpstream = await loadAdapter('fal');
-    await Promise.all([fake.start(), stranger.start()]);
-  });
-  after(() => Promise.all([fake.stop(), stranger.stop()]));
-  beforeEach(() => {
-    for (const server of [fake, stranger]) {
-      server.reset();
-      server.requests.length = 0;
-    }
-  });
+  useServers(fake, stranger);
+
+  const getDefaultRoute = (model: UpstreamRoute['model']) =>
+    parseEnv({ FAL_BASE_URL: fake.url, FAL_KEY: 'test' }).routes[model]?.[0] as UpstreamRoute;
 
   const upstream = (kind: ModelKind = 'video'): Upstream =>
-    falUpstream(buildRoute('fal', kind, 'owner/app/text-to-video', { baseUrl: fake.url }));
+    buildUpstream('fal', kind, 'owner/app/text-to-video', { baseUrl: fake.url });
 
   const submitted = (answer: VerbatimResponse) => {
     fake.submit = answer;
@@ -80,22 +72,15 @@ describe('the fal adapter', () => {
   };
 
   describe('with the default models', () => {
-    let inputOf: Awaited<ReturnType<typeof loadUpstreamParser>>['settings']['buildUpstreamInput'];
-    let defaultRouteOf: (model: UpstreamRoute['model']) => UpstreamRoute;
-    before(async () => {
-      const { settings, parse } = await loadUpstreamParser();
-      inputOf = settings.buildUpstreamInput;
-      defaultRouteOf = (model) =>
-        parse({ FAL_BASE_URL: fake.url, FAL_KEY: 'test' }).routes[model]?.[0] as UpstreamRoute;
-    });
-
     for (const duration of [5, 10] as const) {
       for (const audio of [true, false]) {
         it(`submits a video of ${duration} s with an explicit generate_audio of ${audio}`, async () => {
-          const route = defaultRouteOf('vidmodel-video');
+          const route = getDefaultRoute('vidmodel-video');
           const prompt = randomUUID();
           const order = { prompt, duration, resolution: '720p', audio, aspect_ratio: '9:16' } as const;
-          const submission = await falUpstream(route).submit(buildSubmission({ input: inputOf(route, order) }));
+          const submission = await falUpstream(route).submit(
+            buildSubmission({ input: buildUpstreamInput(route, order) }),
+          );
           expect(submission.state).to.equal('accepted');
           const [taken] = fake.jobsFor(prompt);
           expect(taken?.model).to.equal('fal-ai/bytedance/seedance/v1.5/pro/text-to-video');
@@ -111,9 +96,9 @@ describe('the fal adapter', () => {
     }
 
     it('submits an image and returns its output', async () => {
-      const route = defaultRouteOf('imgmodel-2');
+      const route = getDefaultRoute('imgmodel-2');
       const prompt = randomUUID();
-      const input = inputOf(route, { prompt, resolution: '4K', aspect_ratio: '1:1' });
+      const input = buildUpstreamInput(route, { prompt, resolution: '4K', aspect_ratio: '1:1' });
       const handle = getHandle(await falUpstream(route).submit(buildSubmission({ input })));
       const [taken] = fake.jobsFor(prompt);
       expect(taken).to.deep.include({

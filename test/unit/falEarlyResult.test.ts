@@ -4,13 +4,12 @@ import type { ModelKind } from '../../shared/spec/catalog.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import type { VerbatimResponse } from '../fakes/misbehave.ts';
 import {
-  type AdapterFactory,
   buildFalHandle,
-  buildRoute,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
   getHandle,
-  loadAdapter,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 
 const STATUS = 'GET /owner/app/requests/r1/status';
@@ -38,19 +37,10 @@ describe('the fal adapter, polling a run that may have ended', () => {
   const fake = new FakeUpstream('test');
   /** A server at another origin. */
   const stranger = new FakeUpstream('test');
-  let falUpstream: AdapterFactory;
-  before(async () => {
-    falUpstream = await loadAdapter('fal');
-    await Promise.all([fake.start(), stranger.start()]);
-  });
-  after(() => Promise.all([fake.stop(), stranger.stop()]));
-  beforeEach(() => {
-    fake.reset();
-    fake.requests.length = 0;
-  });
+  useServers(fake, stranger);
 
   const upstream = (kind: ModelKind = 'video'): Upstream =>
-    falUpstream(buildRoute('fal', kind, 'owner/app/text-to-video', { baseUrl: fake.url }));
+    buildUpstream('fal', kind, 'owner/app/text-to-video', { baseUrl: fake.url });
   const poll = ({ handle = buildFalHandle(fake.url), kind }: { handle?: UpstreamHandle; kind?: ModelKind } = {}) =>
     upstream(kind).poll(handle, { mayHaveEnded: true });
   const listCalls = () => fake.requests.map(({ call }) => call);

@@ -7,7 +7,8 @@ import { VERSION } from '../../shared/spec/version.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { closeFileServers, startFileServer } from '../fakes/fileServers.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
-import { buildRoute, buildSubmission, getHandle, loadAdapter } from '../harness/upstreamAdapter.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+import { buildSubmission, buildUpstream, getHandle } from '../harness/upstreamAdapter.ts';
 
 const TEXT = JSON.stringify({ text: 'é'.repeat(2_000) });
 
@@ -71,8 +72,8 @@ describe('the HTTP client', () => {
       const fake = await new FakeUpstream('test').start();
       fake.isCompressing = true;
       const path = name === 'fal' ? '' : '/v1';
-      const route = buildRoute(name, 'video', 'owner/name-to-video', { baseUrl: `${fake.url}${path}` });
-      const upstream = (await loadAdapter(name))(route);
+      setTestConfig();
+      const upstream = buildUpstream(name, 'video', 'owner/name-to-video', { baseUrl: `${fake.url}${path}` });
       const input = name === 'replicate' ? { duration: 5 } : {};
       const handle = getHandle(await upstream.submit(buildSubmission({ input })));
       expect((await upstream.poll(handle)).state).to.equal('succeeded');

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { LocalFileError } from '../../shared/gateways/media/download.ts';
@@ -8,15 +7,11 @@ import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { closeFileServers, startFileServer, startRedirectServer } from '../fakes/fileServers.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 describe("fetching a customer's image", () => {
-  let folder: string;
-  let file: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-fetch-'));
-    file = join(folder, 'image');
-  });
-  after(() => rm(folder, { recursive: true }));
+  const folder = useFolder();
+  const file = join(folder, 'image');
   afterEach(async () => {
     await closeServiceScope();
     closeFileServers();

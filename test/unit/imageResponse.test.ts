@@ -1,30 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import type { readImageResponse as ReadImageResponse } from '../../shared/gateways/upstreams/imageResponse.ts';
+import { readImageResponse } from '../../shared/gateways/upstreams/imageResponse.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import { createLargeResponse } from '../harness/largeResponse.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 /** Length of the chunks in which a response arrives. Each place is the end of one in one of so many readings. */
 const CHUNK_BYTES = 25;
 
 describe('reading a response with an image', () => {
-  let readImageResponse: typeof ReadImageResponse;
-  let folder: string;
-  before(async () => {
-    setTestConfig({});
-    ({ readImageResponse } = await import('../../shared/gateways/upstreams/imageResponse.ts'));
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-image-'));
-  });
-  after(() => rm(folder, { recursive: true }));
-  afterEach(async () => {
-    for (const name of await readdir(folder)) await rm(join(folder, name));
-  });
+  const folder = useFolder({ isCleared: true });
+  before(() => setTestConfig());
 
   const receive = (chunks: Iterable<Buffer> | AsyncIterable<Buffer>, together = 1_000_000, each = together) =>
     readImageResponse(Readable.from(chunks), async () => join(folder, randomUUID()), { each, together });

@@ -4,27 +4,20 @@ import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamS
 import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
 import type { VerbatimResponse } from '../fakes/misbehave.ts';
 import {
-  type AdapterFactory,
   BROKE_DOWN,
-  buildRoute,
   buildSubmission as job,
+  buildUpstream,
   captureUpstreamError,
   getHandle,
-  loadAdapter,
   NOT_ALLOWED,
   NOT_MADE,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 
 describe('the OpenAI adapter for videos', () => {
   const fake = new FakeUpstream('test');
-  let openaiUpstream: AdapterFactory;
-  before(async () => {
-    openaiUpstream = await loadAdapter('openai');
-    await fake.start();
-  });
-  after(() => fake.stop());
+  useServers(fake);
   beforeEach(() => {
-    fake.reset();
     fake.key = 'test';
     // Ids may contain characters that need escaping in a path.
     fake.onAccepted = (accepted) => {
@@ -33,7 +26,7 @@ describe('the OpenAI adapter for videos', () => {
   });
 
   const upstreamFor = (kind: 'image' | 'video', settings: Partial<UpstreamSettings> = {}) =>
-    openaiUpstream(buildRoute('openai', kind, 'some/model', { baseUrl: `${fake.url}/v1`, ...settings }));
+    buildUpstream('openai', kind, 'some/model', { baseUrl: `${fake.url}/v1`, ...settings });
   const submitVideo = (asked = job()) => upstreamFor('video').submit(asked);
   const submitVideoTo = (answer: VerbatimResponse) => {
     fake.submit = answer;

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
@@ -12,14 +11,14 @@ import { returnImagesAs } from '../fakes/openaiImages.ts';
 import { createLargeResponse } from '../harness/largeResponse.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
+import { useFolder } from '../harness/useFolder.ts';
 import {
-  type AdapterFactory,
-  buildRoute,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
-  loadAdapter,
   NO_OUTPUT,
   NOT_ALLOWED,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 
 /** Bound on the memory that a response of 30 MB takes, in either direction from what was in use before. */
@@ -29,24 +28,11 @@ describe('the OpenAI adapter for images', () => {
   const fake = new FakeUpstream('test');
   /** A second host with outputs. */
   const other = new FakeUpstream();
-  let openaiUpstream: AdapterFactory;
-  let folder: string;
-  before(async () => {
-    openaiUpstream = await loadAdapter('openai');
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));
-    await Promise.all([fake.start(), other.start()]);
-  });
-  after(async () => {
-    await Promise.all([fake.stop(), other.stop()]);
-    await rm(folder, { recursive: true });
-  });
-  beforeEach(() => fake.reset());
-  afterEach(async () => {
-    for (const name of await files()) await rm(join(folder, name));
-  });
+  const folder = useFolder({ isCleared: true });
+  useServers(fake, other);
 
   const upstream = (settings: Partial<UpstreamSettings> = {}) =>
-    openaiUpstream(buildRoute('openai', 'image', 'some/model', { baseUrl: `${fake.url}/v1`, ...settings }));
+    buildUpstream('openai', 'image', 'some/model', { baseUrl: `${fake.url}/v1`, ...settings });
 
   const job = (options: { deadlineMs?: number; input?: Record<string, unknown> } = {}) =>
     buildSubmission({ ...options, newFile: async () => join(folder, randomUUID()) });

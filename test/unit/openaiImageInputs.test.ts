@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { FormFile } from '../../dev/sampleUpstream/protocols/requestBody.ts';
 import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
+import { useFolder } from '../harness/useFolder.ts';
 import {
-  type AdapterFactory,
   buildInputImage,
-  buildRoute,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
-  loadAdapter,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 
 function describeFile(file: unknown): string[] {
@@ -22,22 +20,12 @@ function describeFile(file: unknown): string[] {
 
 describe('images for an OpenAI-compatible upstream', () => {
   const upstream = new FakeUpstream('test');
-  let adapter: AdapterFactory;
-  let folder: string;
-  before(async () => {
-    adapter = await loadAdapter('openai');
-    await upstream.start();
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));
-  });
-  after(async () => {
-    await closeServiceScope();
-    await upstream.stop();
-    await rm(folder, { recursive: true });
-  });
+  const folder = useFolder();
+  useServers(upstream);
+  after(closeServiceScope);
 
   const newFile = async () => join(folder, randomUUID());
-  const build = (kind: 'video' | 'image') =>
-    adapter(buildRoute('openai', kind, 'model', { baseUrl: `${upstream.url}/v1` }));
+  const build = (kind: 'video' | 'image') => buildUpstream('openai', kind, 'model', { baseUrl: `${upstream.url}/v1` });
 
   it('are sent with a video as a file in a form', async () => {
     const image = buildInputImage('first');

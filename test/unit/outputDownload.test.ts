@@ -1,30 +1,31 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { setTestConfig } from '../harness/testConfig.ts';
-import type { DownloadLimits } from '../../shared/gateways/media/download.ts';
+import { download, type DownloadLimits, InvalidOutputError } from '../../shared/gateways/media/download.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import { closeFileServers, type FileServer, startRawFileServer, startFileServer } from '../fakes/fileServers.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const sendPng: RequestListener = (_request, response) => void response.end(PNG);
 
+const isUseless = async (work: Promise<unknown>, message: RegExp) =>
+  expect(await expectRejection(work, message)).to.be.instanceOf(InvalidOutputError);
+
+const mayGoBetter = async (work: Promise<unknown>, message: RegExp) =>
+  expect(await expectRejection(work, message)).to.not.be.instanceOf(InvalidOutputError);
+
+const startStatus = (status: number) => startFileServer((_request, response) => response.writeHead(status).end());
+
 describe('the download of an output', () => {
-  let { download, InvalidOutputError } = {} as typeof import('../../shared/gateways/media/download.ts');
-  let folder: string;
-  let file: string;
-  before(async () => {
-    setTestConfig();
-    ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-download-'));
-    file = join(folder, 'incoming');
-  });
+  const folder = useFolder();
+  const file = join(folder, 'incoming');
+  before(() => setTestConfig());
   afterEach(closeFileServers);
-  after(() => rm(folder, { recursive: true }));
 
   const fetchFrom = ({ url, host }: Pick<FileServer, 'url' | 'host'>, limits: Partial<DownloadLimits> = {}) =>
     download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file, {
@@ -33,10 +34,6 @@ describe('the download of an output', () => {
       ...limits,
     });
   const take = (url: string, maxBytes = 1_000_000) => fetchFrom({ url, host: '' }, { maxBytes });
-  const isUseless = async (work: Promise<unknown>, message: RegExp) =>
-    expect(await expectRejection(work, message)).to.be.instanceOf(InvalidOutputError);
-  const mayGoBetter = async (work: Promise<unknown>, message: RegExp) =>
-    expect(await expectRejection(work, message)).to.not.be.instanceOf(InvalidOutputError);
 
   it('stores the response', async () => {
     await fetchFrom(await startFileServer(sendPng));
@@ -138,18 +135,12 @@ describe('the download of an output', () => {
   describe('by status', () => {
     for (const status of [400, 401, 403, 404, 410, 204, 206, 302, 304]) {
       it(`fails for good after ${status}`, async () => {
-        await isUseless(
-          fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
-          /returned status \d+\.$/,
-        );
+        await isUseless(fetchFrom(await startStatus(status)), /returned status \d+\.$/);
       });
     }
     for (const status of [408, 429, 500, 502, 503, 504]) {
       it(`fails with a temporary error after ${status}`, async () => {
-        await mayGoBetter(
-          fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
-          /returned status \d+\.$/,
-        );
+        await mayGoBetter(fetchFrom(await startStatus(status)), /returned status \d+\.$/);
       });
     }
 
@@ -184,15 +175,8 @@ describe('the download of an output', () => {
     it('rejects data that is too large or not base64', async () => {
       const large = Buffer.alloc(200_000).toString('base64');
       await isUseless(take(`data:image/png;base64,${large}`, 100_000), /larger than 100000 bytes/);
-      for (const url of [
-        'data:',
-        'data:image/png,abc',
-        'data:image/png;base64',
-        'data:image/png;base64,a*b=',
-        'data:;base64,A%3D',
-      ]) {
-        await isUseless(take(url), /not valid base64 data/);
-      }
+      for (const end of ['', 'image/png,abc', 'image/png;base64', 'image/png;base64,a*b=', ';base64,A%3D'])
+        await isUseless(take(`data:${end}`), /not valid base64 data/);
     });
   });
 });

@@ -1,6 +1,5 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
@@ -14,6 +13,7 @@ import { closeFileServers, startFileServer, startRawFileServer } from '../fakes/
 import { captureError, expectRejection } from '../harness/expectRejection.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 import { eventually } from '../harness/testService.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const MEMORY_MAX_BYTES = 100_000;
 const makeContent = (length: number) => Buffer.from(Array.from({ length }, (_, index) => index % 251));
@@ -30,17 +30,12 @@ const unannounced =
   };
 
 describe('the download of an output of unknown size', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-memory-'));
-  });
+  const folder = useFolder({ isCleared: true });
   beforeEach(() => setTestConfig());
   afterEach(async () => {
     await closeServiceScope();
     closeFileServers();
-    for (const name of await readdir(folder)) await rm(join(folder, name));
   });
-  after(() => rm(folder, { recursive: true }));
 
   const newFile = async () => join(folder, 'incoming');
   const fetchUrl = (url: string, limits: Partial<DownloadLimits> = {}, file = newFile) =>

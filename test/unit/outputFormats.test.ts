@@ -1,28 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { download, InvalidOutputError } from '../../shared/gateways/media/download.ts';
+import { readHead, sniffFormat } from '../../shared/gateways/media/formats.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
 import { closeFileServers, startFileServer } from '../fakes/fileServers.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 describe('the format of an output', () => {
-  type Download = typeof import('../../shared/gateways/media/download.ts');
-  let { download, InvalidOutputError } = {} as Download;
-  let { readHead, sniffFormat } = {} as typeof import('../../shared/gateways/media/formats.ts');
-  let folder: string;
-  let file: string;
-  before(async () => {
-    // The modules read the environment of the process.
-    setTestConfig();
-    ({ download, InvalidOutputError } = await import('../../shared/gateways/media/download.ts'));
-    ({ readHead, sniffFormat } = await import('../../shared/gateways/media/formats.ts'));
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-formats-'));
-    file = join(folder, 'incoming');
-  });
+  const folder = useFolder();
+  const file = join(folder, 'incoming');
+  before(() => setTestConfig());
   afterEach(closeFileServers);
-  after(() => rm(folder, { recursive: true }));
 
   async function detectFormat(content: string | Buffer, calledBySender: string, kind: 'image' | 'video' = 'image') {
     const { url, host } = await startFileServer((_request, response) => {

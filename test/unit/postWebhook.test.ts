@@ -1,10 +1,9 @@
 import { Resolver } from 'node:dns';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -18,6 +17,7 @@ import { createPublicLookup } from '../../shared/lib/ssrfGuard.ts';
 import { NameServer } from '../fakes/nameServer.ts';
 import { createCertificates } from '../harness/certificates.ts';
 import { PRODUCTION_ENV, setTestConfig } from '../harness/testConfig.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const post = (url: string, through: WebhookConnections) =>
   postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
@@ -79,7 +79,7 @@ describe('the attempt to post a webhook', () => {
   });
 
   describe('over TLS', () => {
-    let folder: string;
+    const folder = useFolder();
     let secure: TlsServer;
     let received = 0;
     let securePort: number;
@@ -88,7 +88,6 @@ describe('the attempt to post a webhook', () => {
       secure.setSecureContext({ cert: read(`${name}.crt`), key: read(`${name}.key`) });
 
     before(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'genmeter-tls-'));
       createCertificates(folder);
       secure = createTlsServer({ cert: read('server.crt'), key: read('server.key') }, (request, response) => {
         received += 1;
@@ -100,7 +99,6 @@ describe('the attempt to post a webhook', () => {
     after(() => {
       secure.closeAllConnections();
       secure.close();
-      rmSync(folder, { recursive: true });
     });
     beforeEach(() => setTestConfig({ WEBHOOK_ADDRESSES: 'any' }));
 

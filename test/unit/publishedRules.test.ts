@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { buildUpstreamInput } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import { openaiUpstream } from '../../shared/gateways/upstreams/openai.ts';
 import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
-import { buildSubmission, loadAdapter } from '../harness/upstreamAdapter.ts';
-import { loadUpstreamParser } from '../harness/upstreamParser.ts';
+import { buildSubmission, useServers } from '../harness/upstreamAdapter.ts';
+import { parseEnv } from '../harness/upstreamParser.ts';
 
 const PROMPT = { prompt: 'a lighthouse' };
 const GPT = { ...PROMPT, model: 'gpt-image-2' };
@@ -52,8 +53,7 @@ const REJECTED: Case[] = [
 
 describe('the published rules of the providers, in the sample and fake upstreams', () => {
   const fake = new FakeUpstream('test');
-  before(async () => void (await fake.start()));
-  after(() => fake.stop());
+  useServers(fake);
 
   const post = async ([, path, body, headers]: Case): Promise<number> => {
     const authorization = path.startsWith('/v1/') ? 'Bearer test' : 'Key test';
@@ -75,10 +75,9 @@ describe('the published rules of the providers, in the sample and fake upstreams
   }
 
   it('accept every size of the default model at gpt-image-2', async () => {
-    const { parse } = await loadUpstreamParser();
     const env = { IMAGE_UPSTREAM: 'openai:gpt-image-2', OPENAI_BASE_URL: `${fake.url}/v1`, OPENAI_API_KEY: 'test' };
-    const route = parse(env).routes['imgmodel-2']?.[0] as UpstreamRoute;
-    const upstream = (await loadAdapter('openai'))(route);
+    const route = parseEnv(env).routes['imgmodel-2']?.[0] as UpstreamRoute;
+    const upstream = openaiUpstream(route);
     fake.changeBody = () => ({ data: [{ url: 'https://files.example/a.png' }] });
     for (const resolution of ['1K', '2K', '4K']) {
       for (const aspect_ratio of ['1:1', '16:9', '9:16']) {

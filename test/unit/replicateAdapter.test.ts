@@ -3,16 +3,15 @@ import type { Upstream, UpstreamHandle } from '../../shared/gateways/upstreams/u
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import type { VerbatimResponse } from '../fakes/misbehave.ts';
 import {
-  type AdapterFactory,
   BROKE_DOWN,
-  buildRoute,
   buildSubmission as buildRequest,
+  buildUpstream,
   captureUpstreamError,
   getHandle,
-  loadAdapter,
   NO_OUTPUT,
   NOT_ALLOWED,
   NOT_MADE,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
 
 const buildSubmission = ({ deadlineMs = 60_000 } = {}) => buildRequest({ deadlineMs, input: { resolution: '1K' } });
@@ -21,19 +20,13 @@ describe('the Replicate adapter', () => {
   const fake = new FakeUpstream('test');
   /** A server at another origin with the same behavior. */
   const stranger = new FakeUpstream('test');
-  let replicateUpstream: AdapterFactory;
-  before(async () => {
-    replicateUpstream = await loadAdapter('replicate');
-    await Promise.all([fake.start(), stranger.start()]);
-  });
-  after(() => Promise.all([fake.stop(), stranger.stop()]));
+  useServers(fake, stranger);
   beforeEach(() => {
-    fake.reset();
     fake.outcome = 'wait';
   });
 
   const upstream = (modelId = 'owner/name'): Upstream =>
-    replicateUpstream(buildRoute('replicate', 'image', modelId, { baseUrl: `${fake.url}/v1` }));
+    buildUpstream('replicate', 'image', modelId, { baseUrl: `${fake.url}/v1` });
 
   /** Submits a generation that must be accepted. */
   const accept = async (asked = buildSubmission(), modelId?: string): Promise<UpstreamHandle> =>
@@ -274,15 +267,6 @@ describe('the Replicate adapter', () => {
         for (const work of [upstream().poll(unreadable), upstream().cancel(unreadable)])
           expect(await captureUpstreamError(work)).to.include({ fault: 'gone' });
       expect(stranger.requests).to.deep.equal([]);
-    });
-  });
-
-  describe('cancel', () => {
-    it('stops the prediction', async () => {
-      const handle = await accept();
-      await upstream().cancel(handle);
-      const message = 'The generation was cancelled.';
-      expect(await upstream().poll(handle)).to.deep.equal({ state: 'failed', message });
     });
   });
 

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { promisify } from 'node:util';
@@ -17,6 +16,7 @@ import {
 import { captureError, expectRejection } from '../harness/expectRejection.ts';
 import { eventually } from '../harness/testService.ts';
 import { MP4 } from '../fakes/misbehave.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const run = promisify(execFile);
 
@@ -31,17 +31,15 @@ const getHeight = async (thumbnail: Uint8Array) => (await sharp(thumbnail).metad
 const makeImageThumbnail = (filePath: string) => makeThumbnail({ kind: 'image', filePath });
 
 describe('thumbnails', () => {
-  let folder: string;
+  const folder = useFolder();
   let broken: string;
   let film: string;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-thumbnail-'));
     broken = join(folder, 'broken.png');
     await writeFile(broken, 'no picture');
     film = join(folder, 'film.mp4');
     await writeFile(film, MP4);
   });
-  after(() => rm(folder, { recursive: true }));
 
   /** Images of different heights, which identify the source of a thumbnail. */
   async function pictures(count: number): Promise<{ filePath: string; height: number }[]> {

@@ -1,18 +1,28 @@
+import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Operation } from '../../dev/sampleUpstream/protocols/protocol.ts';
 import type { Upstream, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
 import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
+import type { ModelKind } from '../../shared/spec/catalog.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import {
-  type AdapterFactory,
-  buildRoute,
+  BLOCKED,
   buildSubmission,
+  buildUpstream,
   captureUpstreamError,
   getHandle,
-  loadAdapter,
   NOT_ALLOWED,
   NOT_MADE,
+  useServers,
 } from '../harness/upstreamAdapter.ts';
+import { useFolder } from '../harness/useFolder.ts';
 import { CASES } from './upstreamAdapters.cases.ts';
+
+const REJECTED = { state: 'failed', message: NOT_ALLOWED };
+const withoutNulls = (body: object): object =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 
 /** Connection failures and responses, and whether a response arrived. */
 const QUERY_FAULTS = [
@@ -24,26 +34,17 @@ const QUERY_FAULTS = [
 ] as const;
 
 for (const { name, settings: own, path, authorization, probe, receipt, receiptStatus, ...differences } of CASES) {
-  const { runningStatuses, output } = differences;
+  const { runningStatuses, output, outputOperation, input = {}, confirms, leavesOpen } = differences;
   describe(`the ${name} adapter, as every adapter`, () => {
     const fake = new FakeUpstream('test');
-    let createUpstream: AdapterFactory;
-    before(async () => {
-      createUpstream = await loadAdapter(name);
-      await fake.start();
-    });
-    after(() => fake.stop());
-    beforeEach(() => {
-      fake.reset();
-      fake.requests.length = 0;
-    });
+    const folder = useFolder({ isCleared: true });
+    useServers(fake);
 
-    const upstream = (settings: Partial<UpstreamSettings> = {}): Upstream =>
-      createUpstream(buildRoute(name, 'video', 'owner/name', { baseUrl: `${fake.url}${path}`, ...own, ...settings }));
+    const upstream = (settings: Partial<UpstreamSettings> = {}, kind: ModelKind = 'video'): Upstream =>
+      buildUpstream(name, kind, 'owner/name', { baseUrl: `${fake.url}${path}`, ...own, ...settings });
 
-    // A duration makes it a video where the input distinguishes them.
-    const duration = { fal: '5', replicate: 5, openai: undefined, http: 5 }[name];
-    const submission = () => buildSubmission({ input: { ...(duration !== undefined && { duration }) } });
+    const newFile = async () => join(folder, randomUUID());
+    const submission = () => buildSubmission({ input, newFile });
     const submit = () => upstream().submit(submission());
 
     /** Submits a generation that keeps running. */
@@ -53,6 +54,13 @@ for (const { name, settings: own, path, authorization, probe, receipt, receiptSt
       const handle = getHandle(await upstream().submit(request));
       const { prompt } = request.input;
       return { handle, prompt, id: fake.jobsFor(prompt)[0]?.id as string };
+    }
+
+    /** Submits a generation that ends at once, and returns its result. */
+    async function run(kind: ModelKind) {
+      const request = buildSubmission({ input: kind === 'video' ? input : {}, newFile });
+      const submitted = await upstream({}, kind).submit(request);
+      return submitted.state === 'accepted' ? upstream({}, kind).poll(submitted.handle) : submitted;
     }
 
     describe('submit', () => {
@@ -154,6 +162,26 @@ for (const { name, settings: own, path, authorization, probe, receipt, receiptSt
           });
         }
       }
+
+      for (const [what, body] of [
+        ['in a code', { detail: [{ type: 'content_policy_violation', msg: 'No.' }] }],
+        ['in a text', { code: 'permission-denied', error: 'Content violates usage guidelines.' }],
+        ['in a message', { error: { message: 'Rejected by our safety system.' } }],
+      ] as const) {
+        it(`reports rejected after 403 and a reason of the content policy ${what}`, async () => {
+          fake.submit = { status: 403, body };
+          expect(await captureUpstreamError(submit())).to.include({ fault: 'rejected', message: NOT_ALLOWED });
+        });
+      }
+
+      for (const status of [403, 405, 406, 451]) {
+        for (const body of ['<html>Sorry, you have been blocked', { message: 'Forbidden' }, {}]) {
+          it(`reports rejected if a firewall refuses it with ${status} ${JSON.stringify(body)}`, async () => {
+            fake.submit = { status, body };
+            expect(await captureUpstreamError(submit())).to.include({ fault: 'rejected', message: BLOCKED });
+          });
+        }
+      }
     });
 
     describe('poll', () => {
@@ -212,6 +240,41 @@ for (const { name, settings: own, path, authorization, probe, receipt, receiptSt
         const call = upstream({ key: 'wrong' }).poll(handle);
         expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable' });
       });
+
+      it('ends a run whose result names content', async () => {
+        const { handle } = await accept();
+        if (name === 'fal') fake.status = { status: 200, body: { status: 'COMPLETED' } };
+        const body = { detail: 'Flagged by the content policy.', error: { code: 'content_policy_violation' } };
+        fake[outputOperation] = { status: 403, body };
+        expect((await upstream().poll(handle)).state).to.equal('failed');
+      });
+
+      for (const kind of ['image', 'video'] as const) {
+        const operation: Operation = name === 'openai' && kind === 'image' ? 'submit' : outputOperation;
+        const answerWith = (flags: object) => {
+          fake.changeBody = (body, which) => (which === operation ? { ...body, ...flags } : body);
+        };
+
+        it(`rejects an output of ${kind} models that a safety filter replaced`, async () => {
+          for (const flags of [
+            { has_nsfw_concepts: [true] },
+            { nsfw_content_detected: true },
+            { finish_reason: 'SAFETY' },
+            { finish_reason: ['content_filter'] },
+          ]) {
+            answerWith(flags);
+            expect(await run(kind)).to.deep.equal(REJECTED);
+          }
+          expect(await readdir(folder)).to.deep.equal([]);
+        });
+
+        it(`accepts an output of ${kind} models that a safety filter kept, also with a reason that is not text`, async () => {
+          for (const finish_reason of ['stop', { toString: 'safety' }, [{ toString: null }], 5]) {
+            answerWith({ has_nsfw_concepts: [false, true], finish_reason });
+            expect((await run(kind)).state).to.equal('succeeded');
+          }
+        });
+      }
     });
 
     describe('cancel', () => {
@@ -230,6 +293,65 @@ for (const { name, settings: own, path, authorization, probe, receipt, receiptSt
         expect((await upstream().poll(handle)).state).to.equal('succeeded');
         fake.cancel = 'lose';
         await upstream().cancel(handle);
+      });
+
+      for (const response of confirms) {
+        it(`confirms that it did not run for ${JSON.stringify(response)}`, async () => {
+          const { handle } = await accept();
+          fake.cancel = response;
+          expect(await upstream().cancel(handle)).to.equal('did_not_run');
+        });
+      }
+      for (const response of [
+        ...leavesOpen,
+        ...[null, { status: { toString: 1 } }].map((body) => ({ status: 200, body })),
+      ]) {
+        it(`confirms nothing for ${JSON.stringify(response)}`, async () => {
+          const { handle } = await accept();
+          fake.cancel = response;
+          expect(await upstream().cancel(handle)).to.equal('unknown');
+        });
+      }
+
+      it('reports that it waits only before it has started, and only if a cancellation can be confirmed', async () => {
+        fake.isQueueing = true;
+        const { handle, prompt } = await accept();
+        const canConfirm = confirms.length > 0;
+        expect(await upstream().poll(handle)).to.deep.equal({
+          state: 'running',
+          ...(canConfirm && { isWaiting: true }),
+        });
+        fake.begin(prompt);
+        expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
+      });
+
+      it('reports that it waits also if the provider leaves out fields without a value', async () => {
+        fake.isQueueing = true;
+        fake.changeBody = withoutNulls;
+        const { handle } = await accept();
+        expect('isWaiting' in (await upstream().poll(handle))).to.equal(confirms.length > 0);
+      });
+
+      it('never passes on the message of a cancellation by the owner', async () => {
+        const { handle, prompt } = await accept();
+        fake.failure = 'Canceled.';
+        fake.end(prompt, 'failed');
+        expect(await upstream().poll(handle)).to.deep.equal({
+          state: 'failed',
+          message: 'The generation was cancelled.',
+        });
+      });
+
+      it('confirms the cancellation of a job in the queue, and not of one that has started or ended', async () => {
+        fake.isQueueing = true;
+        const queued = await accept();
+        expect(await upstream().cancel(queued.handle)).to.equal(confirms.length > 0 ? 'did_not_run' : 'unknown');
+        const started = await accept();
+        fake.begin(started.prompt);
+        expect(await upstream().cancel(started.handle)).to.equal('unknown');
+        const ended = await accept();
+        fake.end(ended.prompt, 'succeeded');
+        expect(await upstream().cancel(ended.handle)).to.equal('unknown');
       });
     });
 

@@ -1,23 +1,19 @@
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { STRIPE_ENV } from '../harness/testConfig.ts';
-import { buildRoute, buildSubmission, getHandle, loadAdapter } from '../harness/upstreamAdapter.ts';
-import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
+import { buildSubmission, buildUpstream, getHandle, useServers } from '../harness/upstreamAdapter.ts';
+import { type Env, getEnvError, parseEnv } from '../harness/upstreamParser.ts';
 
 const PUBLIC = { BASE_URL: 'https://genmeter.example', SECRET_KEY: '0123456789abcdef', STRIPE_SECRET_KEY: 'sk_test_1' };
 
-describe('call-backs of upstreams', () => {
-  let parser: UpstreamParser;
-  before(async () => {
-    parser = await loadUpstreamParser();
-  });
+const readSettings = (name: string, env: Env, own: object = {}) => {
+  const UPSTREAMS = JSON.stringify({ upstreams: { [name]: own } });
+  return parseEnv({ ...env, UPSTREAMS }).upstreams.get(name)?.callbacks;
+};
 
-  const readSettings = (name: string, env: Env, own: object = {}) => {
-    const UPSTREAMS = JSON.stringify({ upstreams: { [name]: own } });
-    return parser.parse({ ...env, UPSTREAMS }).upstreams.get(name)?.callbacks;
-  };
-  const error = (name: string, own: object) =>
-    parser.getError({ UPSTREAMS: JSON.stringify({ upstreams: { [name]: own } }) });
+const error = (name: string, own: object) => getEnvError({ UPSTREAMS: JSON.stringify({ upstreams: { [name]: own } }) });
+
+describe('call-backs of upstreams', () => {
   const publicEnv = { ...PUBLIC, ...STRIPE_ENV };
 
   it('are off at a local address, without https and without SECRET_KEY', () => {
@@ -84,7 +80,7 @@ describe('call-backs of upstreams', () => {
   it('are rejected at an address that is not local without SECRET_KEY, also with a password of the database', () => {
     for (const DATABASE_URL of ['postgres://user@host/name', 'postgres://user:password@host/name']) {
       const getError = (callbacks: string | boolean, env: Env = {}) =>
-        parser.getError({ DATABASE_URL, ...env, UPSTREAMS: JSON.stringify({ upstreams: { fal: { callbacks } } }) });
+        getEnvError({ DATABASE_URL, ...env, UPSTREAMS: JSON.stringify({ upstreams: { fal: { callbacks } } }) });
       const sentence = 'SECRET_KEY is not set, but UPSTREAMS/upstreams/fal/callbacks is';
       expect(getError('https://in.example')).to.include(sentence);
       expect(getError('http://in.example')).to.include(sentence);
@@ -97,13 +93,12 @@ describe('call-backs of upstreams', () => {
 
 describe('the submit of an upstream', () => {
   const fake = new FakeUpstream('test');
-  before(() => fake.start());
-  after(() => fake.stop());
+  useServers(fake);
 
   const callbackUrl = 'https://genmeter.example/upstream-events/a-b_c';
 
   it('of fal carries the address of its call-back in the query, and is unchanged without one', async () => {
-    const upstream = (await loadAdapter('fal'))(buildRoute('fal', 'image', 'owner/name/path', { baseUrl: fake.url }));
+    const upstream = buildUpstream('fal', 'image', 'owner/name/path', { baseUrl: fake.url });
     const submission = buildSubmission();
     getHandle(await upstream.submit({ ...submission, callbackUrl }));
     getHandle(await upstream.submit(submission));
@@ -116,7 +111,7 @@ describe('the submit of an upstream', () => {
   it('of Replicate carries the address of its call-back in the body, and is unchanged without one', async () => {
     const baseUrl = `${fake.url}/v1`;
     for (const model of ['owner/name', 'owner/name:version']) {
-      const upstream = (await loadAdapter('replicate'))(buildRoute('replicate', 'image', model, { baseUrl }));
+      const upstream = buildUpstream('replicate', 'image', model, { baseUrl });
       const submission = buildSubmission();
       getHandle(await upstream.submit({ ...submission, callbackUrl }));
       getHandle(await upstream.submit(submission));

@@ -1,39 +1,36 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
+import { type Env, getEnvError, parseEnv } from '../harness/upstreamParser.ts';
+import {
+  buildUpstreamInput,
+  computeCostCents,
+  findUpstreamRoute,
+} from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import { listParams } from '../../shared/lib/catalog/paramValues.ts';
 import type { GenerationParams, ModelDefinition } from '../../shared/spec/catalog.ts';
 import { DEFAULT_MODELS } from '../../shared/spec/defaultModels.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const SECRET = 'sk-do-not-print-5f1e';
 
-describe('the upstreams of the configuration', () => {
-  let parser: UpstreamParser;
-  let folder: string;
-  before(async () => {
-    parser = await loadUpstreamParser();
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-upstreams-'));
-  });
-  after(() => rm(folder, { recursive: true }));
+const getRoutes = (model: string, env: Env) => parseEnv(env).routes[model] ?? [];
 
-  const parse = (env: Env) => parser.parse(env);
-  const getError = (env: Env) => parser.getError(env);
-  const getRoutes = (model: string, env: Env) => parse(env).routes[model] ?? [];
-  const only = (model: string, env: Env) => {
-    const [route, ...more] = getRoutes(model, env);
-    if (route === undefined || more.length > 0) throw new Error(`There are ${more.length} routes too many.`);
-    return route;
-  };
-  const costs = (model: string, env: Env) =>
-    allParams(model).map((params) =>
-      parser.settings.computeCostCents(only(model, env), { prompt: 'a prompt', ...params }),
-    );
+const only = (model: string, env: Env) => {
+  const [route, ...more] = getRoutes(model, env);
+  if (route === undefined || more.length > 0) throw new Error(`There are ${more.length} routes too many.`);
+  return route;
+};
+
+const costs = (model: string, env: Env) =>
+  allParams(model).map((params) => computeCostCents(only(model, env), { prompt: 'a prompt', ...params }));
+
+describe('the upstreams of the configuration', () => {
+  const folder = useFolder();
 
   describe('by default', () => {
     it('are fal, with one route to each model', () => {
-      const { upstreams, routes } = parse({ FAL_KEY: 'k' });
+      const { upstreams, routes } = parseEnv({ FAL_KEY: 'k' });
       expect(upstreams.get('fal')).to.deep.equal({
         name: 'fal',
         adapter: 'fal',
@@ -57,7 +54,7 @@ describe('the upstreams of the configuration', () => {
     });
 
     it('have no key if none is set', () => {
-      const keys = [...parse({}).upstreams.values()].map(({ name, key }) => [name, key]);
+      const keys = [...parseEnv({}).upstreams.values()].map(({ name, key }) => [name, key]);
       expect(keys).to.deep.equal([
         ['fal', null],
         ['openai', null],
@@ -126,7 +123,7 @@ describe('the upstreams of the configuration', () => {
     });
 
     it('have their addresses without trailing slashes, and their keys', () => {
-      const { upstreams } = parse({
+      const { upstreams } = parseEnv({
         FAL_BASE_URL: 'http://127.0.0.1:1//',
         OPENAI_BASE_URL: 'http://gateway/v1/',
         OPENAI_API_KEY: 'o',
@@ -144,7 +141,7 @@ describe('the upstreams of the configuration', () => {
     it('build a valid input for all params, also for an unknown model', () => {
       const replicate = only('vidmodel-video', { VIDEO_UPSTREAM: 'replicate:owner/name' });
       const video = { prompt: 'a', duration: 10, resolution: '1080p', audio: true, aspect_ratio: '9:16' } as const;
-      expect(parser.settings.buildUpstreamInput(replicate, video)).to.deep.equal({
+      expect(buildUpstreamInput(replicate, video)).to.deep.equal({
         prompt: 'a',
         duration: 10,
         resolution: '1080p',
@@ -153,9 +150,9 @@ describe('the upstreams of the configuration', () => {
       });
       const openai = only('imgmodel-2', { IMAGE_UPSTREAM: 'openai:gpt-image-9' });
       const image = { prompt: 'a', resolution: '2K', aspect_ratio: '16:9' } as const;
-      expect(parser.settings.buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
+      expect(buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
       const largest = { ...image, resolution: '4K' } as const;
-      expect(parser.settings.buildUpstreamInput(openai, largest)).to.include({ size: '3840x2160' });
+      expect(buildUpstreamInput(openai, largest)).to.include({ size: '3840x2160' });
     });
 
     for (const name of [
@@ -165,14 +162,14 @@ describe('the upstreams of the configuration', () => {
       'IMAGE_UPSTREAM_FALLBACK',
     ] as const) {
       it(`are rejected with a message that names ${name} if the upstream does not exist`, () => {
-        expect(getError({ [name]: 'missing:model' })).to.equal(
+        expect(getEnvError({ [name]: 'missing:model' })).to.equal(
           `${name} must begin with the name of an upstream (fal, openai, replicate) and a colon.`,
         );
       });
 
       for (const value of ['fal-ai/nano-banana-2', 'fal:', ':model', 'FAL:model', 'fal:a model']) {
         it(`are rejected with a message that names ${name} if it is "${value}"`, () => {
-          expect(getError({ [name]: value })).to.match(new RegExp(`^${name} must be .+\\.$`));
+          expect(getEnvError({ [name]: value })).to.match(new RegExp(`^${name} must be .+\\.$`));
         });
       }
     }
@@ -185,7 +182,7 @@ describe('the upstreams of the configuration', () => {
       const upstreams = JSON.stringify({
         upstreams: { 'my-gateway': { ...gateway, concurrency: 8, per_minute: 30, local: true, form: true } },
       });
-      const directory = parse({ UPSTREAMS: upstreams, IMAGE_UPSTREAM: 'my-gateway:gpt-image', OPENAI_API_KEY: 'o' });
+      const directory = parseEnv({ UPSTREAMS: upstreams, IMAGE_UPSTREAM: 'my-gateway:gpt-image', OPENAI_API_KEY: 'o' });
       expect(directory.routes['imgmodel-2']?.[0]?.upstream).to.deep.equal({
         name: 'my-gateway',
         adapter: 'openai',
@@ -201,27 +198,27 @@ describe('the upstreams of the configuration', () => {
 
     it('are listed in the error if a variable names none of them, new ones included', () => {
       const UPSTREAMS = JSON.stringify({ upstreams: { 'my-gateway': gateway } });
-      expect(getError({ UPSTREAMS, IMAGE_UPSTREAM: 'other:model' })).to.equal(
+      expect(getEnvError({ UPSTREAMS, IMAGE_UPSTREAM: 'other:model' })).to.equal(
         'IMAGE_UPSTREAM must begin with the name of an upstream (fal, openai, replicate, my-gateway) and a colon.',
       );
     });
 
     it('change only the fields that it sets', () => {
       const UPSTREAMS = JSON.stringify({ upstreams: { fal: { per_minute: 10 } } });
-      const fal = parse({ UPSTREAMS, FAL_KEY: 'k', FAL_BASE_URL: 'http://127.0.0.1:1' }).upstreams.get('fal');
+      const fal = parseEnv({ UPSTREAMS, FAL_KEY: 'k', FAL_BASE_URL: 'http://127.0.0.1:1' }).upstreams.get('fal');
       expect(fal).to.deep.include({ adapter: 'fal', baseUrl: 'http://127.0.0.1:1', key: 'k', perMinute: 10 });
     });
 
     it('take precedence over the variables', () => {
       const UPSTREAMS = JSON.stringify({ upstreams: { replicate: { base_url: 'http://proxy/v1', key: 'p' } } });
-      const replicate = parse({ UPSTREAMS, REPLICATE_API_TOKEN: 'r' }).upstreams.get('replicate');
+      const replicate = parseEnv({ UPSTREAMS, REPLICATE_API_TOKEN: 'r' }).upstreams.get('replicate');
       expect(replicate).to.include({ baseUrl: 'http://proxy/v1', key: 'p' });
     });
 
     it('are read from the file that it names', async () => {
       const file = join(folder, 'upstreams.json');
       await writeFile(file, `\n${JSON.stringify({ upstreams: { 'my-gateway': gateway } }, null, 2)}\n`);
-      expect(parse({ UPSTREAMS: file }).upstreams.get('my-gateway')).to.include({ key: SECRET });
+      expect(parseEnv({ UPSTREAMS: file }).upstreams.get('my-gateway')).to.include({ key: SECRET });
     });
 
     it('can refer to variables, whose values are inserted unchanged', async () => {
@@ -231,7 +228,7 @@ describe('the upstreams of the configuration', () => {
       const file = join(folder, 'variables.json');
       await writeFile(file, text);
       for (const UPSTREAMS of [text, file]) {
-        const mine = parse({ UPSTREAMS, MY_KEY, MY_HOST: 'a.example', FAL_KEY: 'k' }).upstreams.get('mine');
+        const mine = parseEnv({ UPSTREAMS, MY_KEY, MY_HOST: 'a.example', FAL_KEY: 'k' }).upstreams.get('mine');
         expect(mine).to.include({ key: MY_KEY, baseUrl: 'https://a.example/v1' });
       }
     });
@@ -239,7 +236,7 @@ describe('the upstreams of the configuration', () => {
     for (const env of [{}, { MY_KEY: '' }, { MY_KEY: '  ' }] as Env[]) {
       it(`are rejected if it refers to a variable that is not set: ${JSON.stringify(env)}`, () => {
         const UPSTREAMS = '{ "upstreams": { "fal": { "key": "${MY_KEY}" } } }';
-        expect(getError({ UPSTREAMS, ...env })).to.equal('MY_KEY is not set, but UPSTREAMS refers to it.');
+        expect(getEnvError({ UPSTREAMS, ...env })).to.equal('MY_KEY is not set, but UPSTREAMS refers to it.');
       });
     }
 
@@ -249,13 +246,11 @@ describe('the upstreams of the configuration', () => {
       const cheaper = JSON.stringify({ models: { [model]: prices } });
       expect(costs('imgmodel-2', { UPSTREAMS: cheaper })).to.deep.equal([6.5, 6.5, 6.5, 9, 9, 9, 13, 13, 13]);
       const order = { prompt: 'a', resolution: '1K', aspect_ratio: '1:1' } as const;
-      expect(parser.settings.buildUpstreamInput(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(
-        order,
-      );
+      expect(buildUpstreamInput(only('imgmodel-2', { UPSTREAMS: cheaper }), order)).to.deep.equal(order);
       const input = { text: '$prompt', size: '{resolution}', format: 'png' };
       const other = only('imgmodel-2', { UPSTREAMS: JSON.stringify({ models: { [model]: { input } } }) });
-      expect(parser.settings.buildUpstreamInput(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
-      expect(parser.settings.computeCostCents(other, order)).to.equal(8);
+      expect(buildUpstreamInput(other, order)).to.deep.equal({ text: 'a', size: '1K', format: 'png' });
+      expect(computeCostCents(other, order)).to.equal(8);
     });
 
     it('compute prices by run, by second, or both, with four decimals', () => {
@@ -264,11 +259,9 @@ describe('the upstreams of the configuration', () => {
       const UPSTREAMS = JSON.stringify({ models: { [VIDEO_UPSTREAM]: table } });
       const loud = { prompt: 'a', duration: 10, resolution: '720p', audio: true, aspect_ratio: '16:9' } as const;
       const route = only('vidmodel-video', { VIDEO_UPSTREAM, UPSTREAMS });
-      expect(parser.settings.computeCostCents(route, loud)).to.equal(2.3333);
-      expect(parser.settings.computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
-      expect(() => parser.settings.computeCostCents(route, { ...loud, duration: '5s' })).to.throw(
-        '"duration", a number',
-      );
+      expect(computeCostCents(route, loud)).to.equal(2.3333);
+      expect(computeCostCents(route, { ...loud, duration: 5, audio: false })).to.equal(0.8333);
+      expect(() => computeCostCents(route, { ...loud, duration: '5s' })).to.throw('"duration", a number');
     });
 
     it('use a preset for every gateway of its protocol, and an override for one gateway only', () => {
@@ -281,12 +274,12 @@ describe('the upstreams of the configuration', () => {
     });
 
     it('provide a route to a model that no variable names any more, for generations submitted before', () => {
-      const directory = parse({ REPLICATE_API_TOKEN: 'r' });
+      const directory = parseEnv({ REPLICATE_API_TOKEN: 'r' });
       const imageModel = { slug: 'imgmodel-2', kind: 'image' } as const;
-      const route = parser.settings.findUpstreamRoute(imageModel, 'replicate', 'owner/old', directory);
+      const route = findUpstreamRoute(imageModel, 'replicate', 'owner/old', directory);
       expect(route).to.deep.include({ model: 'imgmodel-2', kind: 'image', modelId: 'owner/old' });
       expect(route?.upstream.key).to.equal('r');
-      expect(parser.settings.findUpstreamRoute(imageModel, 'removed', 'owner/old', directory)).to.equal(undefined);
+      expect(findUpstreamRoute(imageModel, 'removed', 'owner/old', directory)).to.equal(undefined);
     });
   });
 });

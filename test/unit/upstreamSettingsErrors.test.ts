@@ -1,21 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
+import { getEnvError } from '../harness/upstreamParser.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 const SECRET = 'sk-do-not-print-5f1e';
 
 describe('the upstreams of an invalid UPSTREAMS', () => {
-  let parser: UpstreamParser;
-  let folder: string;
-  before(async () => {
-    parser = await loadUpstreamParser();
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-upstreams-'));
-  });
-  after(() => rm(folder, { recursive: true }));
-
-  const getError = (env: Env) => parser.getError(env);
+  const folder = useFolder();
   const upstream = (more: object, name = 'mine') => ({ upstreams: { [name]: { key: SECRET, ...more } } });
   const good = { adapter: 'openai', base_url: 'https://a.example' };
   const model = (table: unknown) => ({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
@@ -23,7 +15,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
   for (const name of ['openai:gpt-image-1', 'openai:gpt-image-1.5', 'gateway:openai/gpt-image-1-mini']) {
     it(`are rejected for ${name}, which does not make the sizes of its model`, () => {
       const upstreams = JSON.stringify({ upstreams: { gateway: { ...good, key: SECRET } } });
-      expect(getError({ UPSTREAMS: upstreams, IMAGE_UPSTREAM: name })).to.match(
+      expect(getEnvError({ UPSTREAMS: upstreams, IMAGE_UPSTREAM: name })).to.match(
         /^UPSTREAMS\/models\/\S+ does not fit \{.+\}: \S*gpt-image-1\S* does not make images of 1376x768\.$/,
       );
     });
@@ -33,7 +25,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
     it(`are rejected for images of ${size} by gpt-image-2`, () => {
       const models = { 'openai:gpt-image-2': { input: { prompt: '$prompt', size } } };
       const env = { UPSTREAMS: JSON.stringify({ models }), IMAGE_UPSTREAM: 'openai:gpt-image-2' };
-      expect(getError(env)).to.include(`gpt-image-2 does not make images of ${size}.`);
+      expect(getEnvError(env)).to.include(`gpt-image-2 does not make images of ${size}.`);
     });
   }
 
@@ -41,7 +33,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
     const offered = { name: 'M', kind: 'video', description: 'M.', params: {}, credits: 2, outputs: 2 };
     const models = { 'fal:owner/model': { input: { prompt: '$prompt' } } };
     const catalog = { models: { m: { ...offered, upstreams: ['fal:owner/model'] } } };
-    expect(getError({ UPSTREAMS: JSON.stringify({ models }), CATALOG: JSON.stringify(catalog) })).to.include(
+    expect(getEnvError({ UPSTREAMS: JSON.stringify({ models }), CATALOG: JSON.stringify(catalog) })).to.include(
       '"outputs" must be 1, because the adapter fal takes one file of a response',
     );
   });
@@ -63,12 +55,12 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
         credits: 2,
       };
       const env = { UPSTREAMS: JSON.stringify({ models }), CATALOG: JSON.stringify({ models: { m: offered } }) };
-      expect(getError(env)).to.include('but "outputs" of the model is 1: the customer pays for each file');
-      expect(
-        parser.getError({ ...env, UPSTREAMS: env.UPSTREAMS.replace(`"${value}"`, '1').replace(':2', ':1') }),
-      ).to.equal('nothing');
+      expect(getEnvError(env)).to.include('but "outputs" of the model is 1: the customer pays for each file');
+      expect(getEnvError({ ...env, UPSTREAMS: env.UPSTREAMS.replace(`"${value}"`, '1').replace(':2', ':1') })).to.equal(
+        'nothing',
+      );
       const outputs = typeof value === 'number' ? value : '$count';
-      expect(parser.getError({ ...env, CATALOG: JSON.stringify({ models: { m: { ...offered, outputs } } }) })).to.equal(
+      expect(getEnvError({ ...env, CATALOG: JSON.stringify({ models: { m: { ...offered, outputs } } }) })).to.equal(
         'nothing',
       );
     });
@@ -119,7 +111,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
   ];
   for (const [what, value, message] of refused) {
     it(`are rejected for ${what}, with the path and without the key`, () => {
-      const said = getError({ UPSTREAMS: JSON.stringify(value) });
+      const said = getEnvError({ UPSTREAMS: JSON.stringify(value) });
       expect(said).to.match(message).and.match(/\.$/);
       expect(said).to.not.include(SECRET);
     });
@@ -127,7 +119,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
 
   it('are rejected with all errors at once', () => {
     const UPSTREAMS = JSON.stringify(upstream({ ...good, adapter: 'runway', concurrency: 0, local: 1 }));
-    const said = getError({ UPSTREAMS });
+    const said = getEnvError({ UPSTREAMS });
     for (const field of ['adapter', 'concurrency', 'local'])
       expect(said).to.include(`UPSTREAMS/upstreams/mine/${field}`);
   });
@@ -172,7 +164,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
   for (const [what, table, message] of misfits) {
     it(`are tested with all params, and rejected for ${what}`, () => {
       const UPSTREAMS = JSON.stringify({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
-      const said = getError({ UPSTREAMS });
+      const said = getEnvError({ UPSTREAMS });
       expect(said).to.match(message);
       expect(said).to.not.include(SECRET);
     });
@@ -181,7 +173,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
   it('are tested for the fallback as for the first choice', () => {
     const models = { 'replicate:owner/name': { input: { prompt: '$size' } } };
     const env = { UPSTREAMS: JSON.stringify({ models }), VIDEO_UPSTREAM_FALLBACK: 'replicate:owner/name' };
-    expect(getError(env)).to.match(
+    expect(getEnvError(env)).to.match(
       /^UPSTREAMS\/models\/replicate:owner\/name does not fit .+: unknown variable "size"/,
     );
   });
@@ -196,7 +188,7 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
   ];
   for (const UPSTREAMS of unreadable) {
     it(`are rejected as invalid JSON without the key: ${JSON.stringify(UPSTREAMS)}`, () => {
-      const said = getError({ UPSTREAMS });
+      const said = getEnvError({ UPSTREAMS });
       expect(said).to.match(/^UPSTREAMS is not valid JSON.*\.$/);
       expect(said).to.not.include(SECRET).and.not.include(SECRET.slice(0, 10));
     });
@@ -205,26 +197,26 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
   it('are rejected if the file is not JSON, without the key', async () => {
     const file = join(folder, 'broken.json');
     await writeFile(file, `{"key": ${SECRET}}`);
-    const said = getError({ UPSTREAMS: file });
+    const said = getEnvError({ UPSTREAMS: file });
     expect(said).to.match(/^UPSTREAMS is not valid JSON.*\.$/);
     expect(said).to.not.include(SECRET.slice(0, 10));
   });
 
   it('are rejected if the file cannot be read', () => {
-    const said = getError({ UPSTREAMS: join(folder, 'missing.json') });
+    const said = getEnvError({ UPSTREAMS: join(folder, 'missing.json') });
     expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file that can be read .*ENOENT.*\.$/);
   });
 
   // Some tools keep the quotes around a value when they set a variable.
   for (const UPSTREAMS of [`'{"key":"${SECRET}"}'`, `"{'key':'${SECRET}'}"`, `[{"key":"${SECRET}"}]`, SECRET]) {
     it(`does not print the key if the value may be a file name: ${UPSTREAMS}`, () => {
-      const said = getError({ UPSTREAMS });
+      const said = getEnvError({ UPSTREAMS });
       expect(said).to.match(/^UPSTREAMS must be JSON or the name of a file/);
       expect(said).to.not.include(SECRET);
     });
   }
 
   it('are rejected if it is a list or a string instead of an object', () => {
-    for (const text of ['[]', '"a"', '7']) expect(getError({ UPSTREAMS: text })).to.match(/^UPSTREAMS /);
+    for (const text of ['[]', '"a"', '7']) expect(getEnvError({ UPSTREAMS: text })).to.match(/^UPSTREAMS /);
   });
 });

@@ -1,10 +1,10 @@
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readEarlyFrame } from '../../shared/gateways/media/videoFrame.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
+import { useFolder } from '../harness/useFolder.ts';
 
 /** Encodes a black frame as a video, which has some kilobytes whatever its size in pixels. */
 async function encodeBlackFrame(width: number, height: number): Promise<Uint8Array> {
@@ -18,11 +18,7 @@ async function encodeBlackFrame(width: number, height: number): Promise<Uint8Arr
 }
 
 describe('decoding a frame without ffmpeg', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'genmeter-frame-'));
-  });
-  after(() => rm(folder, { recursive: true }));
+  const folder = useFolder();
 
   it('skips a video of more than 100 MiB without reading it into memory', async () => {
     const file = join(folder, 'long.mp4');
