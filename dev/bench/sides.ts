@@ -52,8 +52,8 @@ export class Sides {
         return () =>
           this.#bench.timed({ api: side.api, client: this.#http }, () => this.#http.run(name, clients, roundMs));
       // Warms up the code, and prepares the statements and plans on every connection of the pool.
-      await this.#http.run(name, 1, (alone.rounds * alone.roundMs) / 3);
-      return () => this.#http.run(name, 1, alone.roundMs);
+      await this.#http.run(name, 1, alone.warmUpMs);
+      return () => this.#http.run(name, 1, 0);
     };
     const ours = await prepare(this.ours, figure.name);
     const bare = await prepare(this.bare, `bare ${figure.name}`);
