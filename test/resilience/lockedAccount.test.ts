@@ -5,7 +5,7 @@ import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
-import { startTestService, useTestService } from '../harness/testService.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
 
 /** Status, wait and first sentence of the response to a request that waits for a busy account. */
 const BUSY = [503, '1', 'The service is busy.'];
@@ -17,16 +17,18 @@ const summarize = ({ status, headers, body }: Awaited<ReturnType<TestCustomer['r
 ];
 
 describe('while an account is locked beyond the database timeout', () => {
-  const service = useTestService({
-    env: { DATABASE_TIMEOUT_MS: String(scaleTimeout(1_000)), DATABASE_POOL_MAX: '2' },
-  });
+  let service: TestService;
   let slow: TestCustomer;
   let other: TestCustomer;
   let lock: pg.PoolClient;
   before(async () => {
+    service = await startTestService({
+      env: { DATABASE_TIMEOUT_MS: String(scaleTimeout(1_000)), DATABASE_POOL_MAX: '2' },
+    });
     service.upstream.outcome = 'wait';
     [slow, other] = await Promise.all([service.createCustomer('studio'), service.createCustomer('studio')]);
   });
+  after(() => service.stop());
   beforeEach(async () => {
     lock = await service.database.connect();
     await lock.query('BEGIN');
