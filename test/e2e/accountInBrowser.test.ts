@@ -70,7 +70,7 @@ describe('account pages, in a real browser', () => {
         await tabTo(page, page.getByLabel('Language'));
         await page.keyboard.press('ArrowDown');
         await pressEnterOn(page, button(page, 'Save'));
-        await expectOutcome(page, '/account/settings/?done=profile', 'Profil gespeichert');
+        await expectOutcome(page, '/account/settings/?done=profile', 'Das Profil wurde gespeichert');
         expect(await page.getByLabel('Vorname').inputValue()).to.equal('Ada');
         expect(await page.locator('html').getAttribute('lang')).to.equal('de');
         await visit(page, '/account/settings/');

@@ -56,9 +56,11 @@ describe('the payment processor', () => {
     const paymentMethodId = (await payments.processor.findPaymentMethod(customerId)) as string;
     const charged = await payments.processor.chargeTopup({ ...order, paymentMethodId });
     expect(charged).to.include({ topupUuid: 't', status: 'succeeded', amountCents: 5_000, reversedCents: 0 });
-    expect(await payments.processor.chargeTopup({ ...order, paymentMethodId })).to.deep.equal(charged);
+    const { paidAt: _paidAt, ...payment } = charged;
+    expect(await payments.processor.chargeTopup({ ...order, paymentMethodId })).to.deep.include(payment);
     const addresses = { successUrl: 'https://example.com/', cancelUrl: 'https://example.com/' };
     const checkout = await payments.processor.openTopupCheckout(order, addresses);
-    expect(checkout).to.deep.equal({ url: null, payment: charged });
+    expect(checkout).to.include({ url: null });
+    expect(checkout).to.have.property('payment').that.deep.includes(payment);
   });
 });
