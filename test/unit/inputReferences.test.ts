@@ -54,6 +54,9 @@ describe('the value of an image parameter', () => {
     ['data:image/png,AAAA', 'must begin with data:image/png;base64, or the same with jpeg or webp'],
     ['data:image/png;base64,', 'is not valid base64'],
     ['data:image/png;base64,a$b', 'is not valid base64'],
+    ['data:image/png;base64,==', 'is not valid base64'],
+    ['data:image/png;base64,QQ===', 'is not valid base64'],
+    ['data:image/png;base64,Q=Q', 'is not valid base64'],
     [dataUrl(Buffer.alloc(5_000_004)), 'must have at most 5 MB. Upload the image instead'],
   ] as const) {
     it(`is rejected if it is ${JSON.stringify(value.slice(0, 40))}: ${problem}`, () => {
