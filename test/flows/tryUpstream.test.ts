@@ -128,6 +128,7 @@ describe('npm run admin -- try-upstream', () => {
     );
     expect([sent.status, sent.out.includes('= succeeded: image/png')], sent.out).to.deep.equal([0, true]);
     expect(gpu.jobs.map(({ input }) => input['images'])).to.deep.equal([[PNG.toString('base64')]]);
+    expect(sent.out).to.include(`(base64 of ${PNG.length} bytes, image/png)`);
     const params = '{"aspect_ratio":"1:1","resolution":"1K"}';
     const images = ['--image', `reference=${file}`, `reference=${file}`, '--params', params];
     const shown = await run('bfl:flux-kontext', '--kind', 'image', '--prompt', 'p', '--dry-run', ...images);

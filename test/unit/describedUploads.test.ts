@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import type { KindProtocol, Protocol } from '../../shared/gateways/upstreams/described/protocol.ts';
 import { setClock, systemClock } from '../../shared/lib/clock.ts';
 import { ScriptedServer } from '../fakes/scriptedServer.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
 import {
   buildInputImage,
   buildSubmission,
@@ -140,4 +142,33 @@ describe('a described upstream to which images are uploaded before the submit', 
     expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable' });
     expect(server.calls).to.deep.equal([]);
   });
+
+  describe('while our storage is slow', () => {
+    before(() => setTestConfig({ UPSTREAM_TIMEOUT_MS: String(scaleTimeout(200)) }));
+    after(() => setTestConfig());
+
+    it('blames an image that does not arrive on the storage: nothing was submitted', async () => {
+      const stuck = { ...buildInputImage('a'), read: () => new Promise<never>(() => {}) };
+      const call = upstream(FORM, '{folder}/{name}').submit({ ...submission('a'), images: [stuck] });
+      const error = await captureUpstreamError(call);
+      expect(error).to.include({ fault: 'unavailable', hasResponse: true });
+      expect(error.message).to.match(/^An input image could not be read: .*timeout$/);
+    });
+
+    it('sends an image that takes longer than a request may, as long as its parts arrive', async () => {
+      server.on('POST /files/large', { status: 201, body: { name: 'n', folder: 'f' } });
+      const image = buildInputImage('a');
+      const read = async () => sendSlowly(Buffer.alloc(image.bytes, 'x'), scaleTimeout(300));
+      const call = upstream(FORM, '{folder}/{name}').submit({ ...submission('a'), images: [{ ...image, read }] });
+      expect(await call).to.include({ state: 'accepted' });
+    });
+  });
 });
+
+/** Yields a byte at a time, all of them within a time. */
+async function* sendSlowly(content: Buffer, ms: number): AsyncGenerator<Buffer> {
+  for (let index = 0; index < content.length; index += 1) {
+    await new Promise((resolve) => setTimeout(resolve, ms / content.length));
+    yield content.subarray(index, index + 1);
+  }
+}

@@ -12,6 +12,7 @@ import {
   getDownloadSource,
   getUpstream,
   getUpstreamRoutes,
+  type InlineImages,
   isForm,
   omitImageParams,
   type RequestBody,
@@ -218,22 +219,29 @@ function createTrace(
 ): RequestTrace & { isStopped: () => boolean } {
   let stopped = false;
   const shortenValue = (_name: string, value: unknown) => (typeof value === 'string' ? shorten(value) : value);
-  const describeBody = (body: RequestBody) =>
-    isForm(body)
+  const describeBody = (body: RequestBody, inlineImages: InlineImages = new Map()) => {
+    const lines = isForm(body)
       ? body.map(([name, value]) =>
           typeof value === 'string'
             ? `${name}: ${shorten(value)}`
             : `${name}: file of ${value.bytes} bytes, ${value.contentType}`,
         )
       : JSON.stringify(body, shortenValue, 2).split('\n');
+    return lines.map((line) =>
+      [...inlineImages].reduce(
+        (shown, [text, { bytes, contentType }]) => shown.replaceAll(text, `(base64 of ${bytes} bytes, ${contentType})`),
+        line,
+      ),
+    );
+  };
   return {
     isStopped: () => stopped,
-    onRequest: ({ method, url, headers, body }) => {
+    onRequest: ({ method, url, headers, body, inlineImages }) => {
       print(`> ${method} ${url}`);
       // A signed token does not contain the key, but is as good as one.
       for (const [name, value] of Object.entries(headers))
         print(`> ${name}: ${name.toLowerCase() === 'authorization' ? '***' : value}`);
-      for (const line of body === undefined ? [] : describeBody(body)) print(`> ${line}`);
+      for (const line of body === undefined ? [] : describeBody(body, inlineImages)) print(`> ${line}`);
       if (!isDryRun) return;
       stopped = true;
       throw new Error('a dry run sends nothing');

@@ -24,7 +24,7 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
     openFile: async (path, maxBytes) => {
-      const signal = AbortSignal.timeout(limits.uploadMs);
+      const signal = AbortSignal.timeout(limits.requestMs + Math.ceil(maxBytes / limits.minBytesPerMs));
       const body = await openObject(await connect(), path, maxBytes, signal);
       return body === null ? null : addAbortSignal(signal, body);
     },

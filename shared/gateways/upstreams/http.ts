@@ -3,7 +3,7 @@ import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { type HttpResponse, readText, sendRequest } from '../httpClient.ts';
-import { encodeBody, type InlineImages, type RequestBody } from './requestBody.ts';
+import { type BodyProgress, buildReadError, encodeBody, type InlineImages, type RequestBody } from './requestBody.ts';
 import { getRequestTrace } from './requestTrace.ts';
 import { UpstreamError } from './upstream.ts';
 
@@ -19,7 +19,7 @@ export interface UpstreamRequestOptions {
   body?: RequestBody;
   /** Images that are part of the body. */
   inlineImages?: InlineImages;
-  /** Limit for request and response. Default: UPSTREAM_TIMEOUT_MS. */
+  /** Limit for request and response. Restarts with each part of a body that contains images. Default: UPSTREAM_TIMEOUT_MS. */
   timeoutMs?: number;
 }
 
@@ -99,9 +99,20 @@ export async function requestStream<Read>(
 ): Promise<Read> {
   const trace = getRequestTrace();
   let isStarted = false;
+  let progress: BodyProgress = 'sent';
+  const limit = new AbortController();
+  const timer = setTimeout(
+    () => limit.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+    timeoutMs ?? config.UPSTREAM_TIMEOUT_MS,
+  );
+  const isWaitingFor = (state: BodyProgress) => progress === state;
+  const setProgress = (next: BodyProgress) => {
+    progress = next;
+    timer.refresh();
+  };
   try {
-    trace?.onRequest({ method, url, headers, ...(body === undefined ? {} : { body }) });
-    const encoded = body === undefined ? undefined : encodeBody(body, inlineImages);
+    trace?.onRequest({ method, url, headers, ...(body === undefined ? {} : { body, inlineImages }) });
+    const encoded = body === undefined ? undefined : encodeBody(body, inlineImages, setProgress);
     const response = await sendRequest(url, {
       method,
       dispatcher: observeStart(getAgent(), () => {
@@ -109,13 +120,18 @@ export async function requestStream<Read>(
       }),
       headers: { ...encoded?.headers, ...headers },
       body: encoded?.content ?? null,
-      signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
+      signal: limit.signal,
     });
     trace?.onResponse({ status: response.statusCode, headers: response.headers });
     return await read(response);
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
+    if (isWaitingFor('reading')) throw buildReadError(error as Error);
     const { code = '', message } = error as Error & { code?: string };
-    throw new UpstreamError(isStarted ? 'unknown' : 'unavailable', message || code, { hasResponse: false });
+    // An upstream cannot have accepted a request whose end it does not have.
+    const fault = isStarted && isWaitingFor('sent') ? 'unknown' : 'unavailable';
+    throw new UpstreamError(fault, message || code, { hasResponse: false });
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -125,7 +125,7 @@ export {
 } from './upstreamConfig.ts';
 export { chooseRouteOrder } from './routeOrder.ts';
 export { createRedactor } from './described/credentials.ts';
-export { isForm, type RequestBody } from './requestBody.ts';
+export { type InlineImages, isForm, type RequestBody } from './requestBody.ts';
 export { type RequestTrace, traceRequests } from './requestTrace.ts';
 export { isTestUpstream } from './testUpstream.ts';
 export { buildImageVariables, omitImageParams, type RoleImage } from './imageFields.ts';

@@ -36,11 +36,21 @@ export interface EncodedBody {
   content: Buffer | Readable;
 }
 
+/** State of a request: it waits for an image in our storage, for the connection, or, with all parts sent, for the upstream. */
+export type BodyProgress = 'reading' | 'sending' | 'sent';
+
 /** A part of a body: bytes, or the content of an image, which is read when its turn comes. */
 type Segment = Buffer | { image: SubmitImage; isBase64: boolean };
 
-/** Encodes a body. Its images are not in memory: they are read from our storage while it is sent. */
-export function encodeBody(body: RequestBody, inlineImages: InlineImages = new Map()): EncodedBody {
+/**
+ * Encodes a body. Its images are not in memory: they are read from our storage while it is sent.
+ * @param onProgress called with each part of a body that contains images.
+ */
+export function encodeBody(
+  body: RequestBody,
+  inlineImages: InlineImages = new Map(),
+  onProgress: (progress: BodyProgress) => void = () => {},
+): EncodedBody {
   const boundary = `genmeter-${randomUUID()}`;
   const segments = isForm(body)
     ? encodeForm(body, boundary, inlineImages)
@@ -51,7 +61,7 @@ export function encodeBody(body: RequestBody, inlineImages: InlineImages = new M
   const bytes = segments.reduce((sum, segment) => sum + countBytes(segment), 0);
   return {
     headers: { 'content-type': type, 'content-length': String(bytes) },
-    content: Readable.from(readSegments(segments), { highWaterMark: 1 }),
+    content: Readable.from(readSegments(segments, onProgress), { highWaterMark: 1 }),
   };
 }
 
@@ -80,20 +90,37 @@ function countBytes(segment: Segment): number {
   return segment.isBase64 ? 4 * Math.ceil(segment.image.bytes / 3) : segment.image.bytes;
 }
 
-/** @throws UpstreamError `unavailable` if an image cannot be read: a body that breaks off starts no run. */
-async function* readSegments(segments: readonly Segment[]): AsyncGenerator<Uint8Array> {
+/**
+ * The last part is always text.
+ * @throws UpstreamError `unavailable` if an image cannot be read: a body that breaks off starts no run.
+ */
+async function* readSegments(
+  segments: readonly Segment[],
+  onProgress: (progress: BodyProgress) => void,
+): AsyncGenerator<Uint8Array> {
   for (const segment of segments) {
     if (Buffer.isBuffer(segment)) {
+      onProgress(segment === segments.at(-1) ? 'sent' : 'sending');
       yield segment;
       continue;
     }
     try {
+      onProgress('reading');
       const content = await segment.image.read();
-      yield* segment.isBase64 ? encodeBase64(content) : content;
+      for await (const chunk of segment.isBase64 ? encodeBase64(content) : content) {
+        onProgress('sending');
+        yield chunk;
+        onProgress('reading');
+      }
     } catch (error) {
-      throw new UpstreamError('unavailable', `An input image could not be read: ${(error as Error).message}`);
+      throw buildReadError(error as Error);
     }
   }
+}
+
+/** The error of a request whose image could not be read. It says nothing about the upstream. */
+export function buildReadError({ message }: Error): UpstreamError {
+  return new UpstreamError('unavailable', `An input image could not be read: ${message}`);
 }
 
 async function* encodeBase64(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RequestBody } from './requestBody.ts';
+import type { InlineImages, RequestBody } from './requestBody.ts';
 
 /** A request to an upstream, as it is sent: with its key. */
 export interface TracedRequest {
@@ -7,6 +7,8 @@ export interface TracedRequest {
   url: string;
   headers: Record<string, string>;
   body?: RequestBody;
+  /** Images whose base64 is sent in the place of a text in the body. */
+  inlineImages?: InlineImages | undefined;
 }
 
 export interface TracedResponse {
