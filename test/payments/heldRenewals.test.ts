@@ -88,6 +88,24 @@ describe('renewals that are held or stay unpaid', () => {
     });
   }
 
+  it('keep a scheduled downgrade to a plan of which a payment was lost', async () => {
+    const customer = await billing.createCustomer('lite');
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'starter'));
+    await billing.drained();
+    const starter = billing.lastInvoice(customer);
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'pro'));
+    await billing.drained();
+    expect(billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'starter'))).to.equal('scheduled');
+    await advance(findYearEnd(customer) - 2 * DAY_MS);
+    const dispute = billing.stripe.openDispute(starter);
+    await billing.drained();
+    billing.stripe.closeDispute(dispute.id, 'lost');
+    await billing.drained();
+    await billing.drained();
+    expect(priceNow(customer)).to.equal(billing.stripe.prices.starter);
+    expect(await readRow(customer)).to.include({ status: 'active', plan_slug: 'pro' });
+  });
+
   it('are held again when a process dies between the requests that hold the renewal of a scheduled downgrade', async () => {
     const customer = await billing.createCustomer('pro');
     billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'lite'));

@@ -14,7 +14,7 @@ import { buildRefundedTopup, findTopupSnapshot } from './topupPayments.ts';
 const INCOMPLETE_ATTEMPTS = 3;
 /** Reasons for which staff have to pay the customer back by hand. */
 const REJECTION_REASONS = {
-  refused: 'The processor does not refund a charge after a dispute that was won.',
+  refused: 'The processor does not refund a charge that was disputed.',
   incomplete: 'Only a part of the invoice was paid through the processor, and only that part is refunded.',
 };
 

@@ -74,8 +74,9 @@ async function cancel({ id }: ProcessorSubscription): Promise<true> {
 
 /** Switches from a plan whose payment was returned to the one that is still paid. @returns whether it was changed. */
 async function revertReturnedPlan(subscription: ProcessorSubscription, current: ReviewedInvoice[]): Promise<boolean> {
-  // The customer may be paying for the upgrade again: changing the plan now would undo that.
-  if (!subscription.isLatestInvoicePaid) return false;
+  // The customer may be paying for the upgrade again: changing the plan now would undo that. A plan that applies from the
+  // renewal on is not one of this year.
+  if (!subscription.isLatestInvoicePaid || subscription.priceFrom > now()) return false;
   const paid = findPaidPlan(current);
   const isReturned = isPlanReturned(current, subscription.plan);
   if (paid?.priceId == null || paid.plan === subscription.plan || !isReturned) return false;
