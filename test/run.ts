@@ -9,7 +9,7 @@ import { createScratchFolder } from '../dev/local/environment/scratchFolder.ts';
 import { type Servers, startServers } from '../dev/local/environment/servers.ts';
 import { getErrorMessage } from '../dev/local/servers/errorDetails.ts';
 import { buildPrograms } from './harness/builtPrograms.ts';
-import { type FileSelection, findNeeds, findTestFiles, needsBuild, parseArguments } from './harness/selectFiles.ts';
+import { type FileSelection, findNeeds, parseArguments, findTestFiles } from './harness/selectFiles.ts';
 import { createTemplateDatabase } from './harness/databases.ts';
 import { readRunEvents } from './harness/runEvents.ts';
 import { bundleTests } from './harness/moduleBundle.ts';
@@ -27,7 +27,7 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  */
 /** Tests wait for a third of their time. More files at a time would exceed time limits on a slow machine. */
 const JOBS_PER_PROCESSOR = 3;
-/** Files of `test/e2e` and `test/compatibility` run whole services and browsers, which use more of the processors. */
+/** Files that need the build run whole services and browsers. */
 const MAX_BUILT_JOBS = 4;
 /** Fewer collections of garbage that is young: they took a tenth of the processor time of mocha's processes. */
 const MOCHA_NODE_OPTIONS = '--max-semi-space-size=64';
@@ -76,7 +76,7 @@ async function main(): Promise<number> {
       Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
       await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
-    const most = files.every(needsBuild) ? MAX_BUILT_JOBS : Infinity;
+    const most = needs.build ? MAX_BUILT_JOBS : Infinity;
     const jobs = selection.jobs ?? Math.min(most, JOBS_PER_PROCESSOR * availableParallelism());
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;

@@ -3,9 +3,8 @@ import { dirname, join, relative } from 'node:path';
 
 /** Paths of `npm test`. The other folders have scripts of their own. */
 const DEFAULT_PATHS = ['test/architecture', 'test/writingStyle.test.ts', 'test/unit', 'test/contract', 'test/flows'];
-/** Returns true if a file tests the output of `npm run build`. */
-export const needsBuild = (file: string): boolean => /^test\/(e2e|compatibility)\//.test(file);
-
+/** Tests that run the output of `npm run build`. */
+const BUILT = /^test\/(e2e|compatibility)\//;
 /** Options of mocha that take a value, which must not be taken for a file. */
 const OPTIONS_WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];
 const USAGE =
@@ -99,6 +98,6 @@ export function findNeeds(files: readonly string[]): Needs {
   return {
     servers,
     programs: servers || modules.has('test/harness/builtPrograms.ts'),
-    build: files.some(needsBuild),
+    build: files.some((file) => BUILT.test(file)),
   };
 }
