@@ -116,7 +116,7 @@ describe('generations while the upstream misbehaves', () => {
   });
 
   it('fails a generation that the upstream does not know a minute after its submission, however old it is', async () => {
-    // Its hour may be final.
+    // Its hour may be final. Its day stays that of its usage.
     service.fabricated.add('final-hours-match-generations');
     service.upstream.outcome = 'wait';
     const { uuid, prompt } = await customer.createVideo();
@@ -124,7 +124,8 @@ describe('generations while the upstream misbehaves', () => {
     const [job] = service.upstream.jobsFor(prompt);
     const submittedAgo = (minutes: number) =>
       service.sql(
-        `UPDATE generations SET submitted_at = date_trunc('milliseconds', now()) - make_interval(mins => $2), created_at = now() - interval '20 minutes'
+        `UPDATE generations SET submitted_at = date_trunc('milliseconds', now()) - make_interval(mins => $2),
+                created_at = greatest(now() - interval '20 minutes', date_trunc('day', now(), 'UTC'))
           WHERE uuid = $1 AND submitted_at IS NOT NULL RETURNING 1`,
         [uuid, minutes],
       );
