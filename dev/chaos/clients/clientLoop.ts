@@ -66,7 +66,7 @@ const ACTIONS: Actions = [
   [1, createDeniedContent],
   [1.2, suspendForAWhile],
   [0.8, adjustCredits],
-  [3, redeemGiftCode],
+  [10, redeemGiftCode],
   [0.8, refundSucceeded],
   [1, deleteAccount],
   [3, changeWebhooks],
