@@ -126,6 +126,30 @@ describe('the deletion of an account around a renewal', () => {
     }
   });
 
+  it('refunds a top-up that was paid after the request and was disputed at the erasure, once the dispute is won', async () => {
+    const customer = await billing.createCustomer('lite');
+    const customerId = billing.customerId(customer);
+    const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    await requestDeletion(customer);
+    await moveTo(new Date(billing.service.now.getTime() + 10 * MINUTE_MS));
+    billing.stripe.completeCheckout(body.checkout_url);
+    await billing.drained();
+    const charge = billing.stripe.store.list('charge').find(({ amount }) => amount === 5_000);
+    const dispute = billing.stripe.openDispute(charge?.id as string);
+    await billing.drained();
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 8 * DAY_MS));
+    await sweep();
+    expect(listPayments(customerId)).to.have.members([5_000, 7_200]);
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.drained();
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 60 * MINUTE_MS));
+    const [refund] = await billing.service.sql(
+      'SELECT r.cause, r.status FROM owed_refunds r JOIN accounts a ON a.id = r.account_id WHERE a.stripe_customer_id = $1',
+      [customerId],
+    );
+    expect(refund).to.deep.equal({ cause: 'erased', status: 'rejected' });
+  });
+
   it('refunds no top-up that was paid before the request, however late its event arrives', async () => {
     const customer = await billing.createCustomer('lite');
     const customerId = billing.customerId(customer);

@@ -78,7 +78,10 @@ describe('renewals that are held or stay unpaid', () => {
       billing.stripe.closeDispute(dispute.id, 'won');
       await billing.drained();
       expect([billing.subscription(customer).metadata, priceNow(customer)]).to.deep.equal([
-        { account_uuid: billing.subscription(customer).metadata['account_uuid'], price_from: String(yearEnd / 1_000) },
+        {
+          account_uuid: billing.subscription(customer).metadata['account_uuid'],
+          price_from: `${billing.stripe.prices.lite} ${yearEnd / 1_000}`,
+        },
         billing.stripe.prices.lite,
       ]);
       expect(await readRow(customer)).to.include({ status: 'active', plan_slug: 'pro' });
@@ -87,6 +90,23 @@ describe('renewals that are held or stay unpaid', () => {
       expect(await readRow(customer)).to.include({ status: 'active', plan_slug: 'lite' });
     });
   }
+
+  it('are those of the paid plan if an upgrade was refunded after a held downgrade was resumed', async () => {
+    const customer = await billing.createCustomer('pro');
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'lite'));
+    const yearEnd = findYearEnd(customer);
+    await advance(yearEnd - 2 * DAY_MS);
+    const dispute = billing.stripe.openDispute(billing.lastInvoice(customer));
+    await billing.drained();
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.drained();
+    billing.stripe.confirmPlanSwitch(await billing.openCheckout(customer, 'studio'));
+    await billing.drained();
+    expect(await readRow(customer)).to.include({ plan_slug: 'studio' });
+    billing.stripe.refund(billing.lastInvoice(customer));
+    await billing.drained();
+    expect([priceNow(customer), (await readRow(customer)).plan_slug]).to.deep.equal([billing.stripe.prices.pro, 'pro']);
+  });
 
   it('keep a scheduled downgrade to a plan of which a payment was lost', async () => {
     const customer = await billing.createCustomer('lite');

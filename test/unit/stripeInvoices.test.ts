@@ -65,6 +65,18 @@ describe('invoices at Stripe', () => {
       expect(charge.amount_refunded).to.equal(charge.amount);
     });
 
+    it('is refunded without what was credited outside of Stripe, once', async () => {
+      const { invoiceId } = await fixture.createPaidInvoice();
+      fixture.fake.creditOutOfBand(invoiceId, 10_000);
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
+      expect(findCharge(fixture.fake.store, invoiceId).amount_refunded).to.equal(24_800);
+      const { invoiceId: credited } = await fixture.createPaidInvoice();
+      fixture.fake.creditOutOfBand(credited, 34_800);
+      expect(await fixture.stripe.refundInvoice(credited)).to.equal('refunded');
+      expect(findCharge(fixture.fake.store, credited).amount_refunded).to.equal(0);
+    });
+
     it('is not reported as refunded if some of it was paid outside of Stripe and not credited there', async () => {
       const { url, customerId } = await fixture.openCheckout();
       fixture.fake.completeCheckout(url, { async: true });

@@ -9,7 +9,7 @@ import { postEntries, withAccountLock } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
 import { computePaidTopup, computeReversedNetCents, getTotalCents, isPaymentOfOrder } from './topupAmounts.ts';
-import { oweRefunds } from './owedRefunds.ts';
+import { oweBackAfterDeletion, oweRefunds } from './owedRefunds.ts';
 import { applyTopupReversals } from './topupReversals.ts';
 import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { PENDING_TOPUP_KINDS } from './processorTasks.ts';
@@ -165,9 +165,12 @@ async function applyPayment(
   });
   if (status !== 'succeeded') return;
   if (isPaidNow) await recordTopupInvoice(transaction, topup);
-  // Nothing can be bought with the credits any more.
-  if (isPaidNow && customer.erased_at !== null)
-    await oweRefunds(transaction, account.id, { topups: [topup.uuid] }, 'erased');
+  if (customer.erased_at !== null) {
+    // Nothing can be bought with the credits any more.
+    if (isPaidNow) await oweRefunds(transaction, account.id, { topups: [topup.uuid] }, 'erased');
+    // What was returned at the erasure may have come back: a dispute was won, or a refund failed.
+    await oweBackAfterDeletion(transaction, customer);
+  }
   await recordTopupRefund(transaction, topup, payment.reversedCents);
   await applyTopupReversals(transaction, customer, topup);
 }

@@ -15,7 +15,7 @@ import {
   isDisputeOpen,
   toProcessorInvoice,
 } from './stripeMappers.ts';
-import { listDisputes, refundCharge } from './stripePayments.ts';
+import { computeUnreturnedCents, listDisputes, refundCharge } from './stripePayments.ts';
 
 /** One payment of an invoice. */
 interface InvoicePayment {
@@ -129,16 +129,20 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
     refundInvoice: async (invoiceId) => {
       const invoice = await unwrap(stripe.invoices.retrieve(invoiceId));
       const parts = await listInvoicePayments(invoiceId);
+      const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice));
+      const paidOutsideCents = Math.max(0, invoice.amount_paid - sumPaidCents(parts));
+      // What was credited beyond what was paid outside of Stripe is no longer owed of the charges.
+      let unusedCents = Math.max(0, sumCents(credits) - paidOutsideCents);
       let outcome: RefundOutcome = 'refunded';
       for (const { intent, charge, disputes } of parts) {
-        const part = await refundCharge(stripe, intent.id, charge, disputes);
+        const creditedCents = Math.min(unusedCents, computeUnreturnedCents(charge, disputes));
+        unusedCents -= creditedCents;
+        const part = await refundCharge(stripe, intent.id, { charge, disputes, creditedCents });
         if (part === 'disputed') outcome = 'disputed';
         else if (part === 'refused' && outcome === 'refunded') outcome = 'refused';
       }
       if (outcome !== 'refunded') return outcome;
-      const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice));
-      const returnedCents = sumPaidCents(parts) + sumCents(credits);
-      return returnedCents < invoice.amount_paid ? 'incomplete' : 'refunded';
+      return sumCents(credits) < paidOutsideCents ? 'incomplete' : 'refunded';
     },
 
     readRefund: async (refundId) => {

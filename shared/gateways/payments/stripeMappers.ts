@@ -36,7 +36,7 @@ export function buildOwnerKey(prefix: string, { accountUuid, replaces }: Process
 const HOLD_KEY = 'renewal_held';
 /** The price that was scheduled for a renewal that is held. */
 export const HELD_PRICE_KEY = 'renewal_price';
-/** When the present price is charged for the first time, if it was set before that. */
+/** A price that was set before it is charged for the first time, and when that is, in Unix seconds. */
 export const PRICE_FROM_KEY = 'price_from';
 
 /** Changes of a subscription's metadata that mark its renewal as held, or no longer. */
@@ -80,7 +80,7 @@ export function toProcessorSubscription(
     accountUuid: getMetadataUuid(subscription.metadata, ACCOUNT_KEY),
     plan: findPlanByPrice(item?.price.id, prices),
     priceId: item?.price.id ?? null,
-    priceFrom: fromUnixSeconds(Number(subscription.metadata[PRICE_FROM_KEY] ?? subscription.start_date)),
+    priceFrom: findPriceStart(subscription, item?.price.id),
     status: SUBSCRIPTION_STATUS_MAP[subscription.status] ?? 'incomplete',
     startedAt: fromUnixSeconds(subscription.start_date),
     currentPeriodEnd: fromUnixSeconds(item?.current_period_end ?? subscription.start_date),
@@ -92,6 +92,12 @@ export function toProcessorSubscription(
     invoices,
     documents: all.map(toProcessorInvoice).filter((document) => document !== null),
   };
+}
+
+/** Another price may have been set in the meantime, which applies at once. */
+function findPriceStart({ metadata, start_date: start }: Stripe.Subscription, currentPrice: string | undefined): Date {
+  const [price, from] = metadata[PRICE_FROM_KEY]?.split(' ') ?? [];
+  return fromUnixSeconds(price === currentPrice ? Number(from ?? start) : start);
 }
 
 /** @param currentPrice the price of the subscription, which a year with an unknown price counts as. */

@@ -99,17 +99,27 @@ async function findSubscriptionCharge(stripe: Stripe, intentId: string): Promise
   return { invoiceId: invoice.id, subscriptionId };
 }
 
-/** Refunds what is left of a charge. May be repeated: an idempotency key and Stripe itself prevent a second refund. */
+/** Returns what neither refunds nor disputes have returned of a charge. */
+export function computeUnreturnedCents(charge: Stripe.Charge, disputes: Stripe.Dispute[]): number {
+  return Math.max(0, charge.amount - computeReversals(charge, disputes).returnedCents);
+}
+
+/**
+ * Refunds what is left of a charge. May be repeated: an idempotency key and Stripe itself prevent a second refund.
+ * @param creditedCents what was returned of it outside of Stripe.
+ */
 export async function refundCharge(
   stripe: Stripe,
   intentId: string,
-  charge: Stripe.Charge,
-  disputes: Stripe.Dispute[],
+  { charge, disputes, creditedCents }: { charge: Stripe.Charge; disputes: Stripe.Dispute[]; creditedCents: number },
 ): Promise<ChargeRefundOutcome> {
-  if (computeReversals(charge, disputes).returnedCents >= charge.amount) return 'refunded';
+  const restCents = computeUnreturnedCents(charge, disputes) - creditedCents;
+  if (restCents <= 0) return 'refunded';
   if (disputes.some(isDisputeOpen)) return 'disputed';
-  const params = { payment_intent: intentId };
-  const refund = withIdempotencyKey(`refund-${intentId}`, (options) => stripe.refunds.create(params, options));
+  const part = creditedCents === 0 ? null : { amount: restCents };
+  const key = part === null ? `refund-${intentId}` : `refund-${intentId}-${restCents}`;
+  const params = { payment_intent: intentId, ...part };
+  const refund = withIdempotencyKey(key, (options) => stripe.refunds.create(params, options));
   // Stripe may refund nothing of a charge that was disputed, whatever the outcome.
   if ((await ignoreIfAlreadyDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed')
     return 'refunded';
@@ -283,7 +293,11 @@ export function buildPaymentMethods(stripe: Stripe, { collectsTax }: StripeOptio
       const intent = await unwrap(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
       const charge = getLatestCharge(intent);
       if (charge === null) throw new ProcessorError('rejected', `The payment ${intentId} has no charge.`);
-      return refundCharge(stripe, intentId, charge, await listDisputes(stripe, charge));
+      return refundCharge(stripe, intentId, {
+        charge,
+        disputes: await listDisputes(stripe, charge),
+        creditedCents: 0,
+      });
     },
 
     readPayment: (intentId) => readPaymentIntent(stripe, intentId),

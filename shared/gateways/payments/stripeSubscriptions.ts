@@ -49,7 +49,7 @@ export function buildSubscriptionMethods(stripe: Stripe, { prices }: StripeOptio
   async function resumeRenewal(subscription: Stripe.Subscription): Promise<void> {
     const { id, schedule, items } = subscription;
     const price = subscription.metadata[HELD_PRICE_KEY];
-    const priceFrom = { [PRICE_FROM_KEY]: String(items.data[0]?.current_period_end) };
+    const priceFrom = { [PRICE_FROM_KEY]: `${price} ${items.data[0]?.current_period_end}` };
     const change: Stripe.SubscriptionUpdateParams =
       price === undefined
         ? { metadata: NO_HOLD_METADATA }
