@@ -1,4 +1,4 @@
--- Generations, the counts of deleted ones, and the queue of media files to delete.
+-- Generations, and the counts of deleted ones.
 
 -- No foreign keys, for the reason given at ledger_entries.
 CREATE TABLE generations (

@@ -152,7 +152,7 @@ export const JOBS = {
   'uploads.expire': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Revokes API keys that have expired. */
   'apiKeys.expire': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
-  /** Updates once a minute the hourly sums of the staff metrics and reports. */
+  /** Updates the hourly sums of the staff metrics and reports when they are a minute old. */
   'generationHours.sum': {
     queue: 'maintenance',
     payload: EmptyPayload,

@@ -134,7 +134,7 @@ describe('sources of the reports for staff', () => {
     expect(rows.find(({ plan }) => plan === 'Total')).to.include({ renewed: 1, ended: 1, churn_percent: 50 });
   });
 
-  it('payment events are listed while they wait and after they were abandoned, without formulas in the file', async () => {
+  it('payment events are listed while they wait and after they were given up, without formulas in the file', async () => {
     await service.sql(
       `INSERT INTO payment_events (event_id, type, object_id, payload, received_at)
        VALUES ('evt_1', 'invoice.paid', 'in_1', '{}', now() - interval '3 hours'),
@@ -148,12 +148,12 @@ describe('sources of the reports for staff', () => {
               ('payment.event', 'evt_3', NULL, 12, 'no account', now() - interval '44 days')`,
     );
     const types = await readCsv('payment-events', 'types');
-    expect(types[0]).to.include({ type: 'invoice.paid', pending: 1, abandoned: 1, abandoned_previous: 1 });
+    expect(types[0]).to.include({ type: 'invoice.paid', pending: 1, given_up: 1, given_up_previous: 1 });
     expect(types[0]?.['oldest_seconds']).to.be.within(10_800, 10_900);
     const [pending] = await readCsv('payment-events', 'pending');
     expect(pending).to.include({ event: 'evt_1', attempts: 4, problem: `'=HYPERLINK("x")` });
-    const abandoned = await readCsv('payment-events', 'abandoned');
-    expect(abandoned.map(({ event }) => event)).to.deep.equal(['evt_2']);
+    const givenUp = await readCsv('payment-events', 'given_up');
+    expect(givenUp.map(({ event }) => event)).to.deep.equal(['evt_2']);
     await service.sql('DELETE FROM payment_events');
     await service.sql(`DELETE FROM tasks WHERE kind = 'payment.event'`);
   });

@@ -168,7 +168,7 @@ async function applyPayment(
   if (customer.erased_at !== null) {
     // Nothing can be bought with the credits any more.
     if (isPaidNow) await oweRefunds(transaction, account.id, { topups: [topup.uuid] }, 'erased');
-    // What was returned at the erasure may have come back: a dispute was won, or a refund failed.
+    // Its money may have come back since the erasure: a dispute was won, or a refund failed.
     await oweBackAfterDeletion(transaction, customer);
   }
   await recordTopupRefund(transaction, topup, payment.reversedCents);

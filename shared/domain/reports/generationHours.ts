@@ -22,7 +22,7 @@ const INTERVAL_MS = MINUTE_MS;
 const COMMIT_GRACE_MS = 15 * MINUTE_MS;
 /** Time that one statement sums: an hour of a busy service would exceed the statement timeout. */
 const SLICE_MS = 5 * MINUTE_MS;
-/** Slices of one run: after an upgrade, the history is summed in several runs. */
+/** Slices of one run: a history that was not summed, as after a restore, needs several runs. */
 const SLICES_PER_RUN = 1_000;
 
 const LOCK_SUMS = prepared('lock_generation_hours', 'SELECT pg_try_advisory_xact_lock(7206512017) AS is_mine');

@@ -19,7 +19,7 @@ interface EventCount extends PeriodRow {
   type: string;
   pending: number;
   oldest: Date | null;
-  abandoned: number;
+  given_up: number;
 }
 
 /** Unprocessed events, which a partial index has, with their tasks. */
@@ -28,7 +28,7 @@ const UNPROCESSED = `payment_events e JOIN tasks t ON t.kind = '${APPLY_EVENT_KI
 
 const COUNT_EVENTS = prepared(
   'count_payment_events',
-  `SELECT true AS is_current, type, cast(count(*) AS int) AS pending, min(received_at) AS oldest, 0 AS abandoned
+  `SELECT true AS is_current, type, cast(count(*) AS int) AS pending, min(received_at) AS oldest, 0 AS given_up
      FROM ${UNPROCESSED} AND t.run_at IS NOT NULL GROUP BY type
     UNION ALL
    SELECT received_at >= :since, type, 0, NULL, cast(count(*) AS int)
@@ -41,12 +41,12 @@ interface ListedEvent {
   attempts: number;
   received_at: Date;
   last_error: string | null;
-  is_abandoned: boolean;
+  is_given_up: boolean;
 }
 
 const LIST_EVENTS = prepared(
   'list_problem_payment_events',
-  `(SELECT event_id, type, attempts, received_at, last_error, false AS is_abandoned
+  `(SELECT event_id, type, attempts, received_at, last_error, false AS is_given_up
       FROM ${UNPROCESSED} AND t.run_at IS NOT NULL ORDER BY received_at LIMIT ${LISTED_EVENTS})
     UNION ALL
    (SELECT event_id, type, attempts, received_at, last_error, true
@@ -58,11 +58,11 @@ const LIST_EVENTS = prepared(
 export const paymentEventReport: ReportDefinition = {
   slug: 'payment-events',
   title: 'Payment events',
-  summary: 'Events of the payment processor that wait or were abandoned, with their problem.',
+  summary: 'Events of the payment processor that wait or were given up, with their problem.',
   definition: [
     'Pending: events that were received and not processed, whenever they arrived. This is the current state and does not depend on the range.',
-    'Abandoned: events whose processing failed for three days, by the day on which they were received. Fix the problem, then resend the event from the Stripe dashboard.',
-    'Age: time since the event was received. Processed and abandoned events are deleted after 60 days.',
+    'Given up: events whose processing failed for three days, by the day on which they were received. Fix the problem, then resend the event from the Stripe dashboard.',
+    'Age: time since the event was received. Processed events and those that were given up are deleted after 60 days.',
   ],
   defaultRange: 'last 30 days',
   build: buildEventTables,
@@ -71,7 +71,7 @@ export const paymentEventReport: ReportDefinition = {
 const MEASURES: readonly ComputedMeasure<EventCount>[] = [
   { ...measureSum('pending', 'Pending now'), isCompared: false },
   { key: 'oldest_seconds', label: 'Age of the oldest', unit: 'seconds', isCompared: false, compute: findLargestAge },
-  measureSum('abandoned', 'Abandoned'),
+  measureSum('given_up', 'Given up'),
 ];
 
 function findLargestAge(rows: readonly EventCount[]): number | null {
@@ -98,13 +98,13 @@ async function buildEventTables({ since, previousSince, until }: ReportRange): P
       'pending',
       'Pending events',
       `The oldest ${LISTED_EVENTS} at most.`,
-      events.filter((event) => !event.is_abandoned),
+      events.filter((event) => !event.is_given_up),
     ),
     buildEventTable(
-      'abandoned',
-      'Abandoned events',
+      'given_up',
+      'Events that were given up',
       `The latest ${LISTED_EVENTS} of the range at most.`,
-      events.filter((event) => event.is_abandoned),
+      events.filter((event) => event.is_given_up),
     ),
   ];
 }

@@ -131,7 +131,7 @@ export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
       const parts = await listInvoicePayments(invoiceId);
       const credits = await listOutOfBandCredits(invoiceId, hasCreditNotes(invoice));
       const paidOutsideCents = Math.max(0, invoice.amount_paid - sumPaidCents(parts));
-      // What was credited beyond what was paid outside of Stripe is no longer owed of the charges.
+      // Credits beyond the amount paid outside of Stripe reduce what is owed of the charges.
       let unusedCents = Math.max(0, sumCents(credits) - paidOutsideCents);
       let outcome: RefundOutcome = 'refunded';
       for (const { intent, charge, disputes } of parts) {
