@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './durations.ts';
 
 /**
- * Numbers of the specification's Limits table and of docs/decisions.md. Each is defined once. How long rows of a subject are
- * kept is in the `feature.ts` of the subject; limits of the catalog are in `catalog.ts`.
+ * Numbers of the specification's Limits table and of docs/decisions.md. Each is defined once. How long rows of a
+ * subject are kept is in the `feature.ts` of the subject; limits of the catalog are in `catalog.ts`.
  */
 
 export const PAGE_SIZE = 20;
@@ -56,7 +56,7 @@ export const SIGN_IN_ATTEMPT_MS = 10 * MINUTE_MS;
 
 /** Input images (docs/input-images.md). */
 export const IMAGE_MAX_BYTES = 20_000_000;
-/** Bytes of the images of a generation together, and of those that a process submits at a time: 80 MB as base64 and JSON. */
+/** Bytes of the images of a generation together. */
 export const INPUT_IMAGES_MAX_BYTES = 30_000_000;
 export const DATA_URL_MAX_BYTES = 5_000_000;
 export const IMAGE_URL_MAX_CHARACTERS = 2_000;
@@ -137,7 +137,9 @@ export const IMAGE_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Levels of lists and objects, and values, in JSON of others that is longer than BODY_LIMIT_BYTES. */
 export const JSON_DEPTH_MAX = 32;
 export const JSON_VALUES_MAX = 10_000;
-/** Complete bodies larger than BODY_LIMIT_BYTES that a process holds. Each takes up to three times its size in memory. */
+/**
+ * Complete bodies larger than BODY_LIMIT_BYTES that a process holds. Each takes up to three times its size in memory.
+ */
 export const LARGE_BODIES_MAX = 8;
 /** Their total size: four of the largest, and small ones. With the decoder, a process fits into 512 MB. */
 export const LARGE_BODIES_MAX_BYTES = 36_000_000;
@@ -156,7 +158,9 @@ export const REFRESH_GRACE_SECONDS = 60;
 /** Clients that were never approved are deleted after the first time, all others after the second without use. */
 export const UNAPPROVED_CLIENT_RETENTION_MS = DAY_MS;
 export const INACTIVE_CLIENT_RETENTION_MS = 90 * DAY_MS;
-/** Time after its expiry for which the last version of a client's metadata document is used if its host is unavailable. */
+/**
+ * Time after its expiry for which the last version of a client's metadata document is used if its host is unavailable.
+ */
 export const UNAVAILABLE_DOCUMENT_MAX_MS = 30 * DAY_MS;
 /** Maximum number of clients that were never approved. The oldest are deleted, because registration is public. */
 export const UNAPPROVED_CLIENTS_MAX = 10_000;

@@ -51,8 +51,8 @@ export const MODEL_ERRORS: CatalogErrorCase[] = [
   [model({ uuid: '42' }), `${PATH}/uuid must be a UUID.`],
   [
     catalog({
-      'poster-1': { ...MODEL, uuid: 'b0000000-0000-4000-8000-000000000001' },
-      'poster-2': { ...MODEL, uuid: 'b0000000-0000-4000-8000-000000000001' },
+      'poster-1': { ...MODEL, uuid: 'b0000000-0000-4000-8000-00000000000c' },
+      'poster-2': { ...MODEL, uuid: 'B0000000-0000-4000-8000-00000000000c' },
     }),
     'CATALOG/models/poster-2/uuid must differ from that of poster-1.',
   ],

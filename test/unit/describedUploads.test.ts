@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect } from 'chai';
 import type { KindProtocol, Protocol } from '../../shared/gateways/upstreams/described/protocol.ts';
 import { setClock, systemClock } from '../../shared/lib/clock.ts';
@@ -33,9 +35,14 @@ describe('a described upstream to which images are uploaded before the submit', 
   useServers(server);
   beforeEach(() => server.on('POST /jobs', { status: 200, body: { id: 'j1' } }));
 
-  const upstream = (uploads: Uploads, images: object | string, protocol: Partial<Protocol> = {}) =>
+  const upstream = (
+    uploads: Uploads,
+    images: object | string,
+    protocol: Partial<Protocol> = {},
+    baseUrl = server.url,
+  ) =>
     buildUpstream('http', 'image', 'large', {
-      baseUrl: server.url,
+      baseUrl,
       protocol: {
         auth: { type: 'bearer' },
         error_text: ['/error'],
@@ -153,6 +160,16 @@ describe('a described upstream to which images are uploaded before the submit', 
       const error = await captureUpstreamError(call);
       expect(error).to.include({ fault: 'unavailable', hasResponse: true });
       expect(error.message).to.match(/^An input image could not be read: .*timeout$/);
+    });
+
+    it('blames a connection that is closed meanwhile on the upstream', async () => {
+      const closing = createServer((socket) => socket.once('data', () => socket.destroy())).listen(0, '127.0.0.1');
+      await once(closing, 'listening');
+      const stuck = { ...buildInputImage('a'), read: () => new Promise<never>(() => {}) };
+      const baseUrl = `http://127.0.0.1:${(closing.address() as AddressInfo).port}`;
+      const call = upstream(FORM, '{folder}/{name}', {}, baseUrl).submit({ ...submission('a'), images: [stuck] });
+      expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', hasResponse: false });
+      closing.close();
     });
 
     it('sends an image that takes longer than a request may, as long as its parts arrive', async () => {

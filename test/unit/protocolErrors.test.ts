@@ -53,6 +53,8 @@ describe('the description of a protocol in UPSTREAMS', () => {
       ' has no field "polls"; allowed fields are auth, model, hosts, errors, error_text, retry_after, files, probe, callback, video, image, models.',
     ],
     [{ probe: undefined }, '/probe must be an object.'],
+    [{ probe: { path: '/', statuses: ['200'] } }, '/probe/statuses/0 must be a whole number from 100 to 599.'],
+    [{ error_text: [] }, '/error_text must be a list that is not empty.'],
     [{ video: undefined }, ' must have "video" or "image".'],
     [{ video: { submit: GOOD.video.submit } }, '/video must have either "submit/output" or "poll".'],
     [{ errors: [{ status: 400 }] }, '/errors/0/means must be one of policy, rejected, account, busy, broken, gone.'],

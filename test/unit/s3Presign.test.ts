@@ -3,10 +3,11 @@ import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { InvalidOutputError } from '../../shared/gateways/media/download.ts';
-import type { S3Options } from '../../shared/gateways/media/s3Connection.ts';
+import { S3_LIMITS, type S3Options } from '../../shared/gateways/media/s3Connection.ts';
 import { s3Store } from '../../shared/gateways/media/s3Store.ts';
 import { FakeS3Bucket } from '../fakes/s3Bucket.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 /** Sends a file. The client adds the length. */
 const put = (url: string, type: string, body: string) =>
@@ -84,6 +85,14 @@ describe('presigned addresses of a bucket', () => {
     await setTimeout(2_100);
     expect((await put(late, 'image/png', 'image')).status).to.equal(403);
     expect(await bucket.keys()).to.deep.equal([]);
+  });
+
+  it('openFile waits for a reader that takes longer than the bucket may', async () => {
+    await bucket.putObjects(['a/one']);
+    const limits = { ...S3_LIMITS, requestMs: scaleTimeout(300) };
+    const content = (await s3Store(bucket.options, limits).openFile('a/one', 1_000)) as Readable;
+    await setTimeout(limits.requestMs + 100);
+    expect(await text(content)).to.equal('placed');
   });
 
   it('openFile opens an object, returns null for a missing one, and rejects a large one', async () => {

@@ -18,7 +18,7 @@ export const S3_LIMITS = {
   connectMs: 5_000,
   /** Limit for inactivity on a connection, including the response to a finished upload. */
   idleMs: 30_000,
-  /** Limit for a request that sends no file, including retries. The time for the size of a file that it reads is added. */
+  /** Limit for a request that sends no file, including retries, without the content of a file that it reads. */
   requestMs: 15_000,
   /** Limit for an upload, including retries. The time for its size is added to it. */
   uploadMs: 90_000,

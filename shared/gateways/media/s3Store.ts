@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { addAbortSignal, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import pRetry from 'p-retry';
 import { tooLargeError } from './download.ts';
 import {
@@ -24,9 +24,14 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
     openFile: async (path, maxBytes) => {
-      const signal = AbortSignal.timeout(limits.requestMs + Math.ceil(maxBytes / limits.minBytesPerMs));
-      const body = await openObject(await connect(), path, maxBytes, signal);
-      return body === null ? null : addAbortSignal(signal, body);
+      // The reader may be slower than the store: once it responds, only inactivity of the connection is limited.
+      const limit = new AbortController();
+      const timer = setTimeout(() => limit.abort(), limits.requestMs);
+      try {
+        return await openObject(await connect(), path, maxBytes, limit.signal);
+      } finally {
+        clearTimeout(timer);
+      }
     },
     presign: async (request) => presign(await connect(), request),
     deleteFolder: async (folder) => deletePrefix(await connect(), folder),

@@ -19,7 +19,10 @@ export interface UpstreamRequestOptions {
   body?: RequestBody;
   /** Images that are part of the body. */
   inlineImages?: InlineImages;
-  /** Limit for request and response. Restarts with each part of a body that contains images. Default: UPSTREAM_TIMEOUT_MS. */
+  /**
+   * Limit for request and response. Restarts with each part of a body that contains images. Default:
+   * UPSTREAM_TIMEOUT_MS.
+   */
   timeoutMs?: number;
 }
 
@@ -39,8 +42,8 @@ const getAgent = perService(
 );
 
 /**
- * Reports the moment at which a connection starts to send a request. Until then, the upstream can have received nothing:
- * the name was not found, the connection or its TLS handshake failed, or the time was over before it was open.
+ * Reports the moment at which a connection starts to send a request. Until then, the upstream can have received
+ * nothing: the name was not found, the connection or its TLS handshake failed, or the time was over before it was open.
  */
 function observeStart(dispatcher: Dispatcher, onStart: () => void): Dispatcher {
   return dispatcher.compose((dispatch) => (options, handler) => {
@@ -88,8 +91,8 @@ export function isFileResponse({ headers }: HttpResponse): boolean {
 
 /**
  * Sends a request whose response the caller reads as a stream.
- * @throws UpstreamError as {@link requestJson}, also if `read` throws another error; `unavailable` if an image of the body
- *   cannot be read.
+ * @throws UpstreamError as {@link requestJson}, also if `read` throws another error; `unavailable` if an image of the
+ *   body cannot be read.
  */
 export async function requestStream<Read>(
   method: Dispatcher.HttpMethod,
@@ -126,7 +129,8 @@ export async function requestStream<Read>(
     return await read(response);
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
-    if (isWaitingFor('reading')) throw buildReadError(error as Error);
+    // The time limit says whose fault it is; the upstream may close the connection at any moment.
+    if (limit.signal.aborted && isWaitingFor('reading')) throw buildReadError(error as Error);
     const { code = '', message } = error as Error & { code?: string };
     // An upstream cannot have accepted a request whose end it does not have.
     const fault = isStarted && isWaitingFor('sent') ? 'unknown' : 'unavailable';

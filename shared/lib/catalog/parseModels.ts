@@ -45,7 +45,7 @@ const Input = Type.Object(
 const Model = Type.Object(
   {
     uuid: Type.Optional(
-      Type.String({ pattern: `^(?:${UUID_PATTERN}|${UUID_PATTERN.replaceAll('a-f', 'A-F')})$`, description: 'a UUID' }),
+      Type.String({ pattern: `^${UUID_PATTERN.replaceAll('a-f', 'a-fA-F')}$`, description: 'a UUID' }),
     ),
     name: LineText(60),
     kind: Type.Enum([...MODEL_KINDS]),

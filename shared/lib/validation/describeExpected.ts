@@ -16,7 +16,8 @@ export function describeExpected(schema: object = {}): string {
   if (values !== undefined) return `one of ${values.join(', ')}`;
   if (type === 'boolean') return 'true or false';
   if (type === 'object') return 'an object';
-  if (type === 'array') return maxItems === undefined ? 'a list' : `a list of ${minItems} to ${maxItems} values`;
+  if (type === 'array' && maxItems !== undefined) return `a list of ${minItems} to ${maxItems} values`;
+  if (type === 'array') return minItems === 0 ? 'a list' : 'a list that is not empty';
   if (type !== 'integer' && type !== 'number') return 'a text that is not empty';
   const from = `a ${type === 'integer' ? 'whole ' : ''}number from ${minimum}`;
   return maximum === undefined ? from : `${from} to ${maximum}`;

@@ -34,12 +34,14 @@ const REQUEST = {
 
 const Request = Type.Object({ ...REQUEST, path: Type.Optional(Path) });
 
+const HttpStatus = Type.Integer({ minimum: 100, maximum: 599 });
+
 /**
- * Condition on a response. `is` lists texts, in which `*` is any characters; without it, any value fits. `absent` must be
- * missing or null.
+ * Condition on a response. `is` lists texts, in which `*` is any characters; without it, any value fits. `absent` must
+ * be missing or null.
  */
 const CONDITION = {
-  status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
+  status: Type.Optional(HttpStatus),
   at: Type.Optional(Pointer),
   is: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })),
   absent: Type.Optional(Pointer),
@@ -51,7 +53,10 @@ export const STATES = ['queued', 'running', 'succeeded', 'failed', 'canceled', '
 const State = Type.Enum([...STATES]);
 
 /** The price that a response reports: a number of a currency unit that is worth `cents`. */
-const Price = Type.Object({ at: Pointer, cents: Type.Number({ exclusiveMinimum: 0 }) }, strict);
+const Price = Type.Object(
+  { at: Pointer, cents: Type.Number({ exclusiveMinimum: 0, description: 'a number above 0' }) },
+  strict,
+);
 
 /** Values that are counted: those that fit `is`; without it, numbers that are counts. */
 const Count = Type.Object({ at: Pointer, is: CONDITION.is }, strict);
@@ -72,7 +77,10 @@ const Output = Type.Object(
 
 const As = Type.Enum(['json', 'form']);
 
-/** A request that sends an image before the submit. In a form, `$address` is its file. `values` names values of the response. */
+/**
+ * A request that sends an image before the submit. In a form, `$address` is its file. `values` names values of the
+ * response.
+ */
 const Upload = Type.Object(
   { ...REQUEST, as: Type.Optional(As), values: Type.Optional(Type.Record(Type.String(), Pointer)) },
   strict,
@@ -86,7 +94,9 @@ const Submit = Type.Object(
     input: Type.Optional(Type.String({ minLength: 1 })),
     /** Form of an image: `address`, `file`, or a template. */
     images: Type.Optional(AnyTemplate()),
-    /** Requests for each image, in their order. Later ones, and the template of images, use the values of earlier ones. */
+    /**
+     * Requests for each image, in their order. Later ones, and the template of images, use the values of earlier ones.
+     */
     uploads: Type.Optional(Type.Array(Upload, { minItems: 1 })),
     id: Type.Optional(Pointer),
     poll_url: Type.Optional(Pointer),
@@ -188,7 +198,7 @@ export const Protocol = Type.Object(
     /** Place of the seconds after which to retry, if they are not in the header Retry-After. */
     retry_after: Type.Optional(Pointer),
     files: Type.Optional(Type.Object({ auth: Type.Optional(Type.Boolean()), headers: Type.Optional(Texts) }, strict)),
-    probe: Type.Object({ ...REQUEST, statuses: Type.Optional(Type.Array(Type.Integer(), { minItems: 1 })) }, strict),
+    probe: Type.Object({ ...REQUEST, statuses: Type.Optional(Type.Array(HttpStatus, { minItems: 1 })) }, strict),
     callback: Type.Optional(Callback),
     video: Type.Optional(Kind),
     image: Type.Optional(Kind),
