@@ -11,7 +11,10 @@ import { requestLog } from './pipeline/requestLog.ts';
 import { traceRequests } from './pipeline/traceRequests.ts';
 import { createRouter, findRoutes, serveUnmatched } from './serveRoutes.ts';
 
-/** Returns the security headers of all responses: data that must not be run, framed or sniffed. Pages replace the policy. */
+/**
+ * Returns the security headers of all responses: data that must not be run, framed or sniffed. Pages replace the
+ * policy.
+ */
 function listSecurityHeaders(): [name: string, value: string][] {
   const setHeaders = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },

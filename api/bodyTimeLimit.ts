@@ -37,8 +37,8 @@ export function allowSlowBody(request: IncomingMessage, pace: Pace = UPLOAD_PACE
 }
 
 /**
- * Ends requests whose body does not arrive in time, with a 400. Checks all incomplete requests from time to time, so that
- * it adds nothing to the others.
+ * Ends requests whose body does not arrive in time, with a 400. Checks all incomplete requests from time to time, so
+ * that it adds nothing to the others.
  * @param listStarted lists the requests that are handled now.
  */
 export function limitBodyTime(server: Server, listStarted: () => Iterable<Exchange>, timeLimitMs: number): void {

@@ -10,8 +10,8 @@ export interface Connections {
   /** Closes each connection with its next response, and continues to accept connections. */
   startDraining(): void;
   /**
-   * Stops accepting connections, completes the requests in progress, and closes every connection: idle ones immediately,
-   * the others after `REQUESTS_TIMEOUT_MS` at the latest.
+   * Stops accepting connections, completes the requests in progress, and closes every connection: idle ones
+   * immediately, the others after `REQUESTS_TIMEOUT_MS` at the latest.
    */
   close(): Promise<void>;
 }
@@ -41,9 +41,10 @@ interface Connection {
 /**
  * Handles the requests of a server, and tracks its connections from its start.
  *
- * Requests of one connection are handled one after the other, and nothing is read meanwhile: Node would start all that a
- * client sends without waiting for responses, and buffer the responses that it does not read. A response ends when the
- * operating system has accepted all of it. A client that reads nothing for `unreadResponseTimeoutMs` is disconnected.
+ * Requests of one connection are handled one after the other, and nothing is read meanwhile: Node would start all that
+ * a client sends without waiting for responses, and buffer the responses that it does not read. A response ends when
+ * the operating system has accepted all of it. A client that reads nothing for `unreadResponseTimeoutMs` is
+ * disconnected.
  */
 export function trackConnections(
   server: Server,

@@ -5,10 +5,10 @@ import type { State } from './context.ts';
 const PlainRouter = Router as unknown as new (options: RouterOptions) => RouterInstance<State>;
 
 /**
- * The router of Koa with an index: it finds the layers of the path itself, or else tries those with parameters that begin
- * with the same one or two segments, where the library tries all. The result is that of the library, but that a path is no
- * parameter of another one: with a wrong method, `/api/generations/create/` is not the generation `create`. Layers are
- * registered without a trailing slash, which requests may have.
+ * The router of Koa with an index: it finds the layers of the path itself, or else tries those with parameters that
+ * begin with the same one or two segments, where the library tries all. The result is that of the library, but that a
+ * path is no parameter of another one: with a wrong method, `/api/generations/create/` is not the generation `create`.
+ * Layers are registered without a trailing slash, which requests may have.
  */
 export class IndexedRouter extends PlainRouter {
   #index: LayerIndex | undefined;

@@ -18,9 +18,9 @@ import { media } from './static/media.ts';
 import { setAreaParts } from './web/navigation.ts';
 
 /**
- * The whole interface: every address, who reads its responses, who may use it, how it is counted, the body that it takes,
- * and its policy: the access or the permission that it requires, and everything else that is decided before it runs.
- * docs/routes.md shows it on one page, with the rows of the features.
+ * The whole interface: every address, who reads its responses, who may use it, how it is counted, the body that it
+ * takes, and its policy: the access or the permission that it requires, and everything else that is decided before it
+ * runs. docs/routes.md shows it on one page, with the rows of the features.
  */
 // biome-ignore format: aligned columns.
 export const HTTP_ROUTES: readonly HttpRoute[] = [

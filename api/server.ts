@@ -30,7 +30,8 @@ export interface ApiServer {
 
 /**
  * Serves the API of the open service on HOST and PORT.
- * @throws ConfigError if the port is not available, images of customers cannot be stored, or a price of a plan is wrong.
+ * @throws ConfigError if the port is not available, images of customers cannot be stored, or a price of a plan is
+ *   wrong.
  */
 export async function startApi(): Promise<ApiServer> {
   await Promise.all([verifyImageStore(), verifyPlanPricesAtStart()]);

@@ -21,8 +21,8 @@ const NAME_MAX_CHARACTERS = 55;
 
 /**
  * Builds indexes with `CREATE INDEX CONCURRENTLY`, one after the other. An interrupted build leaves an invalid index,
- * which slows writes and serves no query: it is dropped and built again. Valid indexes are kept, so this can be repeated.
- * On a partitioned table, the index of each partition is built and attached.
+ * which slows writes and serves no query: it is dropped and built again. Valid indexes are kept, so this can be
+ * repeated. On a partitioned table, the index of each partition is built and attached.
  *
  * Needs a direct connection: a pooler in transaction mode would lose the session's lock.
  */

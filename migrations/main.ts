@@ -14,7 +14,10 @@ In an image: node dist/migrations/main.js
 Migrates the database at DATABASE_URL to this version and stores the CATALOG: the release step of a deployment. Takes no
 options and can be run again. Exits with 1 if a migration failed, and with 78 if the CATALOG cannot be released.`;
 
-/** Runs the release step of a deployment: migrates the database, stores the catalog, and exits with a status other than 0 on failure. */
+/**
+ * Runs the release step of a deployment: migrates the database, stores the catalog, and exits with a status other than
+ * 0 on failure.
+ */
 runMain(async () => {
   readCommandLine('npm run release', USAGE, {});
   setConfig(parseConfig(process.env));

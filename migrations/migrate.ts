@@ -11,8 +11,8 @@ const ADVISORY_LOCK = 7_206_512_001;
 
 /**
  * Migrates the database to this version, one transaction per migration, so that no migration holds the locks of an
- * earlier one, and installs the functions that this version calls. Safe to run from several processes at once: each waits
- * for the lock, and all but the first have nothing left to apply.
+ * earlier one, and installs the functions that this version calls. Safe to run from several processes at once: each
+ * waits for the lock, and all but the first have nothing left to apply.
  * @param migrations in order, by name.
  * @returns the names of the applied migrations.
  * @throws Error if the database belongs to another series of migrations, or if one fails.
@@ -44,8 +44,8 @@ async function listApplied(db: Knex): Promise<string[]> {
 }
 
 /**
- * Rejects a database whose migrations are not those of this project up to some version. A newer one has all of this version
- * and more.
+ * Rejects a database whose migrations are not those of this project up to some version. A newer one has all of this
+ * version and more.
  */
 async function requireSameSeries(db: Knex, known: readonly string[]): Promise<void> {
   const applied = await listApplied(db);

@@ -11,8 +11,8 @@ export interface Migration {
 const CONCURRENT_INDEX = /^CREATE (UNIQUE )?INDEX CONCURRENTLY (\w+) ON ([^;]+);$/gm;
 
 /**
- * Reads the migrations of this version, in order. A migration is a file `<name>.sql`, or a folder of such files, which run
- * in the order of their names.
+ * Reads the migrations of this version, in order. A migration is a file `<name>.sql`, or a folder of such files, which
+ * run in the order of their names.
  */
 export function readMigrations(): Record<string, Migration> {
   return Object.fromEntries(MIGRATION_NAMES.map((name) => [name, parseMigration(readSql(name))]));

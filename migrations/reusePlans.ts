@@ -1,8 +1,8 @@
 /**
  * Makes new sessions plan each prepared statement once, if tables are partitioned and the database does not set
- * `plan_cache_mode`. Postgres underestimates the planning of many partitions and would otherwise plan small batches each
- * time: 2 ms for each read. The setting belongs to the database and not to its tables, so a restored dump does not have
- * it. Only the owner of the database may change it.
+ * `plan_cache_mode`. Postgres underestimates the planning of many partitions and would otherwise plan small batches
+ * each time: 2 ms for each read. The setting belongs to the database and not to its tables, so a restored dump does not
+ * have it. Only the owner of the database may change it.
  */
 export const REUSE_PLANS_OF_PARTITIONS = `
   DO $$ BEGIN

@@ -19,7 +19,9 @@ export interface ServiceOptions {
   log?: DestinationStream;
   /** False for commands, which read no upstreams. Default: true. */
   usesUpstreams?: boolean;
-  /** True for a worker, so that its sessions in the database differ from those that customers wait for. Default: false. */
+  /**
+   * True for a worker, so that its sessions in the database differ from those that customers wait for. Default: false.
+   */
   isWorker?: boolean;
   /** Compiled program that makes thumbnails. Default: the one of this build. From sources it starts much slower. */
   thumbnailProgram?: string;

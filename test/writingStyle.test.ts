@@ -56,6 +56,11 @@ const WORDS = new RegExp(`\\b(?:${BANNED_WORDS.join('|')})\\b`, 'gi');
 /** Comments begin with a verb or with the name of the thing, not with a relative clause. */
 const OPENINGS =
   /(?:\/\*\*|\/\/|^ +\*) +(?:What|Whose|Who|Whoever|Whom|Of|So|How|Whether|For so|Where|One that|By which|To whom|That of|Those)\b(?! else)/gm;
+/**
+ * Lines of comments longer than 120 characters, which the formatter does not wrap. Addresses and directives cannot be
+ * wrapped.
+ */
+const LONG_COMMENTS = /^ *(?:\/\*\*|\*|\/\/|--) (?!.*(?:https?:|oxlint|biome-ignore|@ts-)).*$(?<=^.{121,})/gm;
 /** Functions are named verb first, or by the noun. `signIn` is a verb. */
 const FUNCTION_NAMES = /\bfunction \w+(?:Of|(?<![sS]ign)In)\(|\bconst \w+Of = (?:async )?\(/g;
 
@@ -79,7 +84,9 @@ function find(pattern: RegExp, path: string): Finding[] {
   }));
 }
 
-/** Limits the check to some folders or files, for work on a part: STYLE_PATHS=shared/domain/billing,test/flows/x.test.ts */
+/**
+ * Limits the check to some folders or files, for work on a part: STYLE_PATHS=shared/domain/billing,test/flows/x.test.ts
+ */
 const only = process.env['STYLE_PATHS']?.split(',') ?? [''];
 const documents = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
 const files = [...FOLDERS.flatMap(listFiles), ...documents].filter((path) =>
@@ -96,6 +103,10 @@ function expectNone(pattern: RegExp, among: readonly string[]): void {
 describe('the writing style', () => {
   it('code, tests and documents use standard terms instead of metaphors', () => {
     expectNone(WORDS, files);
+  });
+
+  it('lines of comments have at most 120 characters', () => {
+    expectNone(LONG_COMMENTS, sources);
   });
 
   it('comments begin with a verb or a noun phrase', () => {

@@ -42,8 +42,8 @@ function requireAllowedOrigin(ctx: Context): void {
  * Checks that the credential has the scope that a message needs, and counts the message against the rate limit.
  * @param isBodyLate true if the body was not complete when the request was authenticated. The credential may have ended
  *   meanwhile, so it is checked again.
- * @throws ServiceError invalid_api_key with status 403, or insufficient_scope, without the scope or the right of the role; rate_limited, except for
- *   calls of tools.
+ * @throws ServiceError invalid_api_key with status 403, or insufficient_scope, without the scope or the right of the
+ *   role; rate_limited, except for calls of tools.
  */
 export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: boolean): Promise<McpRequestContext> {
   const { scope, rateClass, isCall } = getMessageRequirements(body);

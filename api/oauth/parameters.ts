@@ -56,8 +56,8 @@ export function requireParameter(parameters: OAuthParameters, name: string): str
 }
 
 /**
- * Renders errors as defined in RFC 6749, 5.2. The official MCP clients keep a grant through `temporarily_unavailable`, which
- * a rate limit and an outage are; after an unknown code they would ask the user to connect again.
+ * Renders errors as defined in RFC 6749, 5.2. The official MCP clients keep a grant through `temporarily_unavailable`,
+ * which a rate limit and an outage are; after an unknown code they would ask the user to connect again.
  */
 export function withOAuthErrors(handler: Handler): Handler {
   return async (ctx) => {

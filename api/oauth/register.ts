@@ -7,8 +7,8 @@ import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { readLimitedBody, withOAuthErrors } from './parameters.ts';
 
 /**
- * `POST /register` (RFC 7591): open registration. A client gets access only by a user's consent. All clients are public: one
- * that asks for a secret is registered without, as 3.2.1 allows.
+ * `POST /register` (RFC 7591): open registration. A client gets access only by a user's consent. All clients are
+ * public: one that asks for a secret is registered without, as 3.2.1 allows.
  */
 export const register = withOAuthErrors(async (ctx) => {
   await consumeRateLimit(ctx, 'register');

@@ -14,8 +14,8 @@ import { readFormParameters, withOAuthErrors, requireParameter } from './paramet
 import { requirePublicClient } from './token.ts';
 
 /**
- * `POST /revoke` (RFC 7009): revokes the grant of an access or refresh token, with all its tokens. An unknown or expired
- * token is a success, too.
+ * `POST /revoke` (RFC 7009): revokes the grant of an access or refresh token, with all its tokens. An unknown or
+ * expired token is a success, too.
  */
 export const revoke = withOAuthErrors(async (ctx) => {
   const parameters = await readFormParameters(ctx);

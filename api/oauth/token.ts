@@ -41,9 +41,9 @@ export const token = withOAuthErrors(async (ctx) => {
 });
 
 /**
- * Builds the model that the library calls during one request. The call that reads the code or refresh token performs the
- * whole exchange in one statement (docs/adr/0014-oauth-server-library.md). The library passes the grant that was issued to
- * the other calls, as the `user`.
+ * Builds the model that the library calls during one request. The call that reads the code or refresh token performs
+ * the whole exchange in one statement (docs/adr/0014-oauth-server-library.md). The library passes the grant that was
+ * issued to the other calls, as the `user`.
  */
 function createOAuthModel(clientId: string, parameters: OAuthParameters): OAuthModel {
   const client: OAuth2Server.Client = { id: clientId, grants: GRANT_TYPES };

@@ -4,8 +4,8 @@ import { getBrand } from '../web/brand.ts';
 import { Brand, Favicon } from '../web/components/brand.tsx';
 
 /**
- * Builds the policy of the page: scripts, styles, fonts and requests from the service's own origin only, images embedded
- * in its stylesheet, and the logo.
+ * Builds the policy of the page: scripts, styles, fonts and requests from the service's own origin only, images
+ * embedded in its stylesheet, and the logo.
  */
 export function buildDocsContentSecurityPolicy(): string {
   const { logoOrigin } = getBrand();

@@ -13,8 +13,8 @@ import { buildDocsContentSecurityPolicy, renderDocsPage, SWAGGER_UI_INIT_SCRIPT 
 import { DOCS_CACHE_CONTROL, setDocumentText } from './servedDocument.ts';
 
 /**
- * Makes `GET /api/openapi.json` serve the document of these routes. It is built at the first request and kept, because the
- * table does not change.
+ * Makes `GET /api/openapi.json` serve the document of these routes. It is built at the first request and kept, because
+ * the table does not change.
  */
 export function serveOpenApiDocument(routes: () => readonly HttpRoute[]): void {
   setDocumentText(perService(() => JSON.stringify(buildOpenApiDocument(routes(), config.BASE_URL))));

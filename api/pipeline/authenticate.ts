@@ -20,8 +20,8 @@ import { isSafeOrSameOrigin } from './csrf.ts';
 const ACCESS_TOKEN_FORMAT = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
 
 /**
- * Authenticates a request by an API key in either header or an access token for the REST interface, the session cookie, or
- * both, which must belong to the same account. The database is queried each time, so that a revocation takes effect
+ * Authenticates a request by an API key in either header or an access token for the REST interface, the session cookie,
+ * or both, which must belong to the same account. The database is queried each time, so that a revocation takes effect
  * immediately, or the handler verifies the key: an error of any other kind is given once the key was read.
  * @throws ServiceError invalid_api_key, account_suspended
  */

@@ -8,8 +8,8 @@ import { ChallengeError, HttpError } from './httpError.ts';
 import { recordKeyUse } from './recordLastUsed.ts';
 
 /**
- * Authenticates a request by its OAuth access token or API key. The database is queried each time, so that a revoked key or
- * a disconnected application is rejected immediately.
+ * Authenticates a request by its OAuth access token or API key. The database is queried each time, so that a revoked
+ * key or a disconnected application is rejected immediately.
  * @throws HttpError invalid_api_key, with the `WWW-Authenticate` header from which a client starts its authorization.
  * @throws ServiceError insufficient_scope if an API key may not be used from the address of the client.
  */

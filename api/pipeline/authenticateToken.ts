@@ -52,8 +52,8 @@ export function buildInvalidTokenChallenge(resource: Resource): string {
 }
 
 /**
- * Adds the challenge to the rejection of an application that was disconnected while its request ran. Returns every other
- * error unchanged.
+ * Adds the challenge to the rejection of an application that was disconnected while its request ran. Returns every
+ * other error unchanged.
  */
 export function addTokenChallenge(error: ServiceError, caller: Caller | undefined, resource: Resource): ServiceError {
   if (error.code !== 'invalid_api_key' || caller?.credential.kind !== 'token' || error instanceof HttpError)

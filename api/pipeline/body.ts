@@ -46,7 +46,9 @@ export function isLargeJsonBody(ctx: Context): boolean {
   return isPlain && (ctx.request.length ?? 0) > BODY_LIMIT_BYTES && Boolean(ctx.is(JSON_TYPES));
 }
 
-/** Returns the parsed JSON body. An absent body counts as an empty object, so that the error names the missing field. */
+/**
+ * Returns the parsed JSON body. An absent body counts as an empty object, so that the error names the missing field.
+ */
 export function getJsonBody(ctx: Context): unknown {
   if (ctx.request.body !== undefined) return ctx.request.body;
   if (!announcesBody(ctx.req)) return {};

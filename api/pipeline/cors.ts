@@ -5,7 +5,10 @@ import type { Route } from './route.ts';
 
 const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 
-/** Headers of requests and responses that pages of other origins may use, and methods where they are not those of the path. */
+/**
+ * Headers of requests and responses that pages of other origins may use, and methods where they are not those of the
+ * path.
+ */
 const HEADERS = {
   // Pages of the configured origins. Credentials are a header, never the cookie.
   rest: {
@@ -32,8 +35,8 @@ const PREFLIGHT_CACHE_SECONDS = 86_400;
 const apiOrigins = perService(() => new Set(config.API_ALLOWED_ORIGINS.match(/[^\s,]+/g)));
 
 /**
- * Adds the CORS headers of a route to the response, errors included. Not `@koa/cors`: it adds `Vary: Origin` to responses
- * that are the same for every origin, so that shared caches keep one for each.
+ * Adds the CORS headers of a route to the response, errors included. Not `@koa/cors`: it adds `Vary: Origin` to
+ * responses that are the same for every origin, so that shared caches keep one for each.
  * @returns the policy; undefined if pages of this origin may not call the route.
  */
 export function allowOrigin(
@@ -73,7 +76,10 @@ export function answerPreflight(
   return true;
 }
 
-/** Lists the headers of MCP that are named after arguments of tools. The protocol of browsers has no wildcard for a prefix. */
+/**
+ * Lists the headers of MCP that are named after arguments of tools. The protocol of browsers has no wildcard for a
+ * prefix.
+ */
 function listParamHeaders(ctx: Context): string[] {
   return ctx.get('access-control-request-headers').match(/\bmcp-param-[\w-]+/gi) ?? [];
 }

@@ -6,8 +6,8 @@ import type { Context } from '../context.ts';
 export const KEY_FORMAT_DETAIL = 'An API key is "svc_" followed by 40 hex characters.';
 
 /**
- * Reads the API key or the access token in the `Authorization` and `X-API-Key` headers. Either may carry it, or both the
- * same; undefined if neither does.
+ * Reads the API key or the access token in the `Authorization` and `X-API-Key` headers. Either may carry it, or both
+ * the same; undefined if neither does.
  * @throws ServiceError invalid_api_key
  */
 export function readHeaderCredential(ctx: Context): KeyCredential | { kind: 'token'; token: string } | undefined {

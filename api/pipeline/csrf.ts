@@ -8,9 +8,9 @@ import { canParseUrl } from '../../shared/lib/canParseUrl.ts';
 export const CSRF_FIELD = 'csrf_token';
 
 /**
- * Creates the CSRF token of a session and the account that it acts on: an HMAC under the session cookie, which other sites
- * cannot compute. A page that was opened before the person switched to another account has no effect there. Empty without a
- * session, as there is nothing yet that another site could misuse.
+ * Creates the CSRF token of a session and the account that it acts on: an HMAC under the session cookie, which other
+ * sites cannot compute. A page that was opened before the person switched to another account has no effect there. Empty
+ * without a session, as there is nothing yet that another site could misuse.
  */
 export function createCsrfToken(ctx: Context): string {
   const { sessionToken, caller } = ctx.state;
@@ -31,7 +31,9 @@ export function isSafeMethod(method: string): boolean {
   return SAFE_METHODS.has(method);
 }
 
-/** Returns false for a change from another origin: browsers send the session cookie with requests of other sites, too. */
+/**
+ * Returns false for a change from another origin: browsers send the session cookie with requests of other sites, too.
+ */
 export function isSafeOrSameOrigin(ctx: Pick<Context, 'method' | 'get'>): boolean {
   return isSafeMethod(ctx.method) || ctx.get('origin') === serviceOrigin();
 }

@@ -69,8 +69,8 @@ type EndpointPolicy = { surface?: 'rest' | 'json'; rateLimit?: RouteRateLimit } 
 );
 
 /**
- * An operation of the REST interface: its route, the parsing of its requests, and its description in the OpenAPI document
- * follow from this.
+ * An operation of the REST interface: its route, the parsing of its requests, and its description in the OpenAPI
+ * document follow from this.
  */
 export interface EndpointDefinition<Body extends TSchema, Query extends TSchema, ParsedBody = Static<Body>> {
   /** Operation id in the OpenAPI document, and the scope of its idempotency keys. */
@@ -101,8 +101,8 @@ export interface EndpointDefinition<Body extends TSchema, Query extends TSchema,
   errors?: readonly ErrorCode[];
   /**
    * True if the endpoint takes an `Idempotency-Key`: a repeated request gets the first response again. After a crash
-   * `run` is executed again with the same `id`, so it saves the response in the transaction of its change, or derives the
-   * keys of its effects from the `id`. `ofMember`: only for the member who sent the first request, whose role the
+   * `run` is executed again with the same `id`, so it saves the response in the transaction of its change, or derives
+   * the keys of its effects from the `id`. `ofMember`: only for the member who sent the first request, whose role the
    * response gives. `own`: `run` reads the key.
    */
   idempotent?: true | 'ofMember' | 'own';

@@ -6,7 +6,9 @@ import { negotiateLanguage, withLanguage } from '../language.ts';
 import { sendErrorPage } from '../web/components/errorPage.tsx';
 import { getErrorHeaders, getErrorStatus } from './httpError.ts';
 
-/** Renders errors as the error envelope, or as a page for people. Unknown errors become a 500 without internal details. */
+/**
+ * Renders errors as the error envelope, or as a page for people. Unknown errors become a 500 without internal details.
+ */
 export const handleErrors: Koa.Middleware<State> = async (ctx, next) => {
   try {
     await next();

@@ -27,8 +27,8 @@ const largeBodies = perService(() => new Map<Context, LargeBody>());
 
 /**
  * Reads and parses a JSON body that may contain images, for an account with a plan. Its memory is bounded until
- * {@link releaseLargeBody}: complete bodies have a maximum number and size, with room for other accounts, and of too many
- * that arrive the oldest of the account with the most is rejected, so that slow ones do not keep others out.
+ * {@link releaseLargeBody}: complete bodies have a maximum number and size, with room for other accounts, and of too
+ * many that arrive the oldest of the account with the most is rejected, so that slow ones do not keep others out.
  * @throws ServiceError subscription_required; rate_limited; validation_error; HttpError 413 if the body is too large.
  */
 export async function readLargeJsonBody(ctx: Context): Promise<void> {
@@ -53,8 +53,8 @@ export function releaseLargeBody(ctx: Context): void {
 }
 
 /**
- * Returns whether a complete body may be held. An account that holds others must leave as much free as it holds, since a
- * request may wait long for an image at an address. Test accounts, which are free, count as one.
+ * Returns whether a complete body may be held. An account that holds others must leave as much free as it holds, since
+ * a request may wait long for an image at an address. Test accounts, which are free, count as one.
  */
 function hasRoom(body: LargeBody): boolean {
   const complete = [...largeBodies().values()].filter(({ isComplete }) => isComplete);

@@ -92,7 +92,8 @@ export interface PageFilters {
 }
 
 /**
- * Reads the filters of a page: those that are named, and the days from `from` to `to` in UTC, of which both are included.
+ * Reads the filters of a page: those that are named, and the days from `from` to `to` in UTC, of which both are
+ * included.
  * @throws ServiceError validation_error for something that is not a day.
  */
 export function readPageFilters(ctx: Context, names: readonly string[]): PageFilters {

@@ -115,7 +115,8 @@ async function consumeSiteLimit(address: string, rateClass: AddressRateClass, po
 }
 
 /**
- * Rejects an address that is over its limit, without counting the request. Used before queries that identify the caller.
+ * Rejects an address that is over its limit, without counting the request. Used before queries that identify the
+ * caller.
  * @throws ServiceError rate_limited, with the time until the next request is allowed.
  */
 export async function requireAddressWithinRateLimit(ctx: Context): Promise<void> {

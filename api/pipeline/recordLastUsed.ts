@@ -7,7 +7,10 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
-/** Time at which this process last recorded a use, by the hash of a key or a session in hexadecimal digits, or by the grant. */
+/**
+ * Time at which this process last recorded a use, by the hash of a key or a session in hexadecimal digits, or by the
+ * grant.
+ */
 const recordedAt = perService(() => createLruCache<string, number>(100_000));
 
 /** Records the use of the request's credentials in `last_used_at`, at most once a minute and without delaying it. */

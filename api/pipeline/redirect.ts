@@ -6,8 +6,8 @@ import { rememberOutcome } from './cookies/outcomeCookie.ts';
 const SIGN_OUT_PATH = /^\/account\/sign-out\/?$/;
 
 /**
- * Redirects to the sign-in page, and back to this page afterwards. A form is not submitted again: its values are kept as
- * a draft, and the user returns to the page that showed it. Signing out of a session that has ended is complete.
+ * Redirects to the sign-in page, and back to this page afterwards. A form is not submitted again: its values are kept
+ * as a draft, and the user returns to the page that showed it. Signing out of a session that has ended is complete.
  */
 export function redirectToSignInPage(ctx: Context): void {
   if (ctx.method !== 'POST') return seeOther(ctx, buildSignInPath(ctx.url));

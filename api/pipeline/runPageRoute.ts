@@ -20,8 +20,8 @@ import type { Route } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 
 /**
- * Runs the request of a person through its route. Errors are pages. It is counted before its form is read: most pages need
- * no credential.
+ * Runs the request of a person through its route. Errors are pages. It is counted before its form is read: most pages
+ * need no credential.
  */
 export async function runPageRoute(ctx: Context, route: Route): Promise<void> {
   const hasSession = route.credential !== 'anyone';
@@ -62,14 +62,15 @@ function getRateClass(ctx: Context, { rateLimit }: Route): RateClass {
 }
 
 /**
- * Checks that a form comes from one of the service's own pages, and that the session may use the page. While the account
- * is being deleted, its members get the page about that, on which the owner can undo it, instead of all others. A session whose sign-in is too long ago
- * for the request leads to the sign-in page.
+ * Checks that a form comes from one of the service's own pages, and that the session may use the page. While the
+ * account is being deleted, its members get the page about that, on which the owner can undo it, instead of all others.
+ * A session whose sign-in is too long ago for the request leads to the sign-in page.
  * @returns false if the response is a redirect or an error page already.
  */
 async function authorize(ctx: Context, route: Route, account: Account | null): Promise<boolean> {
   const { credential, body, needs, permission } = route;
-  // Without a session there is nothing that another site could misuse; sign-in providers and mail programs send such forms.
+  // Without a session there is nothing that another site could misuse; sign-in providers and mail programs send such
+  // forms.
   if (body === 'form' && credential !== 'anyone') {
     if (isCrossOriginForm(ctx)) {
       sendWrongAddressPage(ctx, serviceOrigin());

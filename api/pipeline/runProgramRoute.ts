@@ -37,8 +37,8 @@ export async function runProgramRoute(ctx: Context, route: Route): Promise<void>
 
 /**
  * Reads the body and counts the request: a large body, which costs more than the rest, once it is counted, a small one
- * before. A credential that ended meanwhile takes precedence over an error of the body, and nothing is counted against its
- * account.
+ * before. A credential that ended meanwhile takes precedence over an error of the body, and nothing is counted against
+ * its account.
  */
 async function readBody(ctx: Context, route: Route, isLarge: boolean): Promise<void> {
   if (isLarge) await countRequest(ctx, route);
@@ -101,8 +101,8 @@ async function authorize(ctx: Context, route: Route): Promise<void> {
 }
 
 /**
- * Returns the error of a request. One whose credential ended while the handler ran is rejected like one that never had a
- * valid credential: it counts against the address, not against the account.
+ * Returns the error of a request. One whose credential ended while the handler ran is rejected like one that never had
+ * a valid credential: it counts against the address, not against the account.
  */
 async function toRejection(ctx: Context, route: Route, cause: unknown): Promise<unknown> {
   const error = ctx.state.isKeyRecalled === true ? await decideByPresentKey(ctx, route, cause) : cause;
@@ -114,8 +114,8 @@ async function toRejection(ctx: Context, route: Route, cause: unknown): Promise<
 }
 
 /**
- * Returns the error of the key, which takes precedence, if a key that was recalled is not valid any more, or may not use the
- * route. An outage stays one: its text says whether the request had an effect.
+ * Returns the error of the key, which takes precedence, if a key that was recalled is not valid any more, or may not
+ * use the route. An outage stays one: its text says whether the request had an effect.
  */
 async function decideByPresentKey(ctx: Context, route: Route, error: unknown): Promise<unknown> {
   if (!isCertain(error)) return error;

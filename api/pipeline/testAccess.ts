@@ -4,8 +4,8 @@ import { isSafeMethod } from './csrf.ts';
 import type { Route } from './route.ts';
 
 /**
- * Requires a live credential for changes of billing, API keys, notifications and the affiliate program: a test account has
- * none of them.
+ * Requires a live credential for changes of billing, API keys, notifications and the affiliate program: a test account
+ * has none of them.
  * @throws ServiceError insufficient_scope for a test key.
  */
 export function requireTestAccess(ctx: Context, { testKeysWrite }: Route): void {

@@ -19,7 +19,9 @@ const ELEMENTS = {
   unseen: (children: ComponentChildren) => <span class="unseen">{children}</span>,
 };
 
-/** Arguments of a message, each with its kind: `name` in `{name}`, `n` in `{n, plural, …}`, `link` in `<link>…</link>`. */
+/**
+ * Arguments of a message, each with its kind: `name` in `{name}`, `n` in `{n, plural, …}`, `link` in `<link>…</link>`.
+ */
 type Parameters<Message extends string> = ReadMessage<Message> | ReadTags<Message>;
 type ReadMessage<Text> = Text extends `${string}{${infer Rest}` ? ReadArgument<Rest> : never;
 type ReadArgument<Text> = Text extends `${infer Argument}}${infer Rest}`

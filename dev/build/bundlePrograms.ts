@@ -107,16 +107,16 @@ function finishBundle(folder: string, name: string): void {
 }
 
 /**
- * The object with which the bundler wraps a module: `__commonJS({"path"(exports,module){…}})`. V8 keeps 1,536 transitions
- * from the hidden class of all objects that are written with one property, and the paths of 1,550 to 1,800 modules would use
- * them up: each later `{ id }` would have a hidden class of its own, and each property that is added to it another new one.
- * Objects without a prototype have no such classes.
+ * The object with which the bundler wraps a module: `__commonJS({"path"(exports,module){…}})`. V8 keeps 1,536
+ * transitions from the hidden class of all objects that are written with one property, and the paths of 1,550 to 1,800
+ * modules would use them up: each later `{ id }` would have a hidden class of its own, and each property that is added
+ * to it another new one. Objects without a prototype have no such classes.
  */
 const MODULE_WRAPPER = /__(commonJS|esm)\(\{"/g;
 
 /**
- * The bundler escapes what is not ASCII, except in regular expressions. One such character would double the memory of the
- * text, for which V8 then needs two bytes per character.
+ * The bundler escapes what is not ASCII, except in regular expressions. One such character would double the memory of
+ * the text, for which V8 then needs two bytes per character.
  */
 function assertAscii(name: string, text: string): void {
   const place = text.search(/[^\x00-\x7f]/);

@@ -5,8 +5,8 @@ const { Script } = require('node:vm');
 
 /**
  * Runs a program from its bundle and V8 code cache, which lie beside this file. Parsing the text would take half of the
- * time and a third of the memory of a start. Without a cache, or with one of another Node or other flags of V8, which V8
- * rejects, it is parsed.
+ * time and a third of the memory of a start. Without a cache, or with one of another Node or other flags of V8, which
+ * V8 rejects, it is parsed.
  * @param onCompiled receives the script before it runs.
  */
 module.exports = (name, onCompiled) => {

@@ -1,7 +1,7 @@
 /**
- * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts, images and events
- * that the service may purge, the times of changes by the clock of Postgres, which no fault moves, and violations that a
- * later change may hide.
+ * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts, images
+ * and events that the service may purge, the times of changes by the clock of Postgres, which no fault moves, and
+ * violations that a later change may hide.
  */
 export const AUDIT_TRIGGERS_SQL = `
   CREATE SCHEMA chaos;

@@ -1,6 +1,6 @@
 /**
- * Watches when the clocks of all processes agree. They do not while one is wrong, and from a move of all clocks until each
- * process uses the new time: meanwhile two processes judge expiries and windows by different times.
+ * Watches when the clocks of all processes agree. They do not while one is wrong, and from a move of all clocks until
+ * each process uses the new time: meanwhile two processes judge expiries and windows by different times.
  */
 export class ClockWatch {
   #wrong = 0;

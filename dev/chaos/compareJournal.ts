@@ -14,8 +14,8 @@ const CANCEL_DELAY_MAX_MS = 10_000;
 type JournalRows = Partial<Record<keyof typeof JOURNAL_RELATIONS, readonly object[] | undefined>>;
 
 /**
- * Compares what clients, the upstream, Stripe and the mail server have recorded with the database: with `isDrained` also what
- * holds only once all work has settled.
+ * Compares what clients, the upstream, Stripe and the mail server have recorded with the database: with `isDrained`
+ * also what holds only once all work has settled.
  */
 export async function compareJournal(
   client: Queryable,
@@ -123,8 +123,8 @@ function listRuns(jobs: readonly UpstreamJob[]): object[] {
 }
 
 /**
- * Returns true if a run had not started, or was canceled because the upstream had just said that it waits: it may start while
- * the request to cancel it is on its way, and upstreams then end it nevertheless.
+ * Returns true if a run had not started, or was canceled because the upstream had just said that it waits: it may start
+ * while the request to cancel it is on its way, and upstreams then end it nevertheless.
  */
 function wasSeenWaiting({ startedAt, seenWaitingAt, cancelledAt }: UpstreamJob): boolean {
   if (startedAt === null) return true;

@@ -11,7 +11,9 @@ export interface Comparison {
   rules: string;
 }
 
-/** Relations of the journal with their columns. Times without a type of their own are milliseconds, as of `Date.now`. */
+/**
+ * Relations of the journal with their columns. Times without a type of their own are milliseconds, as of `Date.now`.
+ */
 export const JOURNAL_RELATIONS = {
   seen_accounts: 'uuid uuid, email text',
   seen_creates: `prompt text, "accountUuid" uuid, sent int, rejected int, "isStale" boolean, "clientId" text,

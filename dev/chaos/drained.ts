@@ -43,7 +43,9 @@ export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Pr
   });
 }
 
-/** Returns the longest wait for the next attempt of a webhook or message, or for the lease of a task, in milliseconds. */
+/**
+ * Returns the longest wait for the next attempt of a webhook or message, or for the lease of a task, in milliseconds.
+ */
 export async function findLongestRetryMs(client: Queryable, now: Date): Promise<number> {
   const { rows } = await client.query(
     `SELECT coalesce(max(extract(epoch FROM next_attempt_at - $1::timestamptz)), 0)::float8 * 1000 AS ms

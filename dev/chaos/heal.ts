@@ -60,7 +60,8 @@ export async function heal(environment: ChaosEnvironment, clients: ChaosClients)
 }
 
 /**
- * Waits for pending work, or until enough is known. Moves the clocks on while only tasks are left that will be tried again.
+ * Waits for pending work, or until enough is known. Moves the clocks on while only tasks are left that will be tried
+ * again.
  * @returns the time since healing in milliseconds, with what was skipped; null if it never settled.
  */
 export async function waitUntilDrained(

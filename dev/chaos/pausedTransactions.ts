@@ -5,8 +5,8 @@ import { waitUntil } from '../local/servers/processes.ts';
 export const MAX_PAUSES_MS = 10_000;
 
 /**
- * Pauses of transactions between their snapshot and their first change, or between that change and their commit. Without
- * them, transactions of one row overlap for microseconds, and a missing lock is found by luck.
+ * Pauses of transactions between their snapshot and their first change, or between that change and their commit.
+ * Without them, transactions of one row overlap for microseconds, and a missing lock is found by luck.
  *
  * Half of the transactions pause once: before the first statement that changes a table, which has its snapshot by then
  * and no lock, or at the end of that statement, when it holds all of its locks. The period ends by itself if

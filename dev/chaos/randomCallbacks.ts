@@ -14,8 +14,8 @@ const UNTRUE_PERCENT = 30;
 const FORGED_PERCENT = 20;
 
 /**
- * Makes an upstream send call-backs that are lost, repeated, late, out of order, untrue or forged. What happens to a job
- * follows from the seed and its prompt.
+ * Makes an upstream send call-backs that are lost, repeated, late, out of order, untrue or forged. What happens to a
+ * job follows from the seed and its prompt.
  */
 export function sendRandomCallbacks(upstream: FakeUpstream, random: SeededRandom, now: () => Date): void {
   const forgedKeys = createCallbackKeys();

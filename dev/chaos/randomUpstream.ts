@@ -9,8 +9,8 @@ const SLOW_PERCENT = 5;
 const QUEUED_PERCENT = 50;
 
 /**
- * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt and its
- * model, so that it is the same in each run of a seed, in whichever order jobs arrive.
+ * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt
+ * and its model, so that it is the same in each run of a seed, in whichever order jobs arrive.
  */
 export async function startRandomUpstream(random: SeededRandom): Promise<FakeUpstream> {
   const upstream = new FakeUpstream();

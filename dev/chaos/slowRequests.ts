@@ -57,8 +57,8 @@ function getLimitMs({ at, durationMs }: ClientRequest, speed: SpeedWatch): numbe
 const isPaymentFault = (name: string) => name.startsWith('Stripe') || name === 'charge responses lost';
 
 /**
- * Returns how long a create may wait for an automatic top-up whose outcome is unknown: one that says so in its response, or
- * whose top-up a fault of payments before it may have affected.
+ * Returns how long a create may wait for an automatic top-up whose outcome is unknown: one that says so in its
+ * response, or whose top-up a fault of payments before it may have affected.
  */
 function getTopupWaitMs(request: ClientRequest, done: readonly InjectedFault[]): number {
   if (request.isTopupUnknown) return AUTO_TOPUP_WAIT_TIMEOUT_MS;

@@ -49,9 +49,9 @@ const JUMP_MS = 24 * 60 * 60 * 1_000;
 const ACCEPTED_AFTER_JUMP = 3;
 
 /**
- * Receives the webhooks of all customers over HTTP, misbehaves by the seed, and records every message. Each path accepts
- * messages before and after a month passes: an endpoint that fails on both sides has failed for more than five days, and
- * the service would disable it.
+ * Receives the webhooks of all customers over HTTP, misbehaves by the seed, and records every message. Each path
+ * accepts messages before and after a month passes: an endpoint that fails on both sides has failed for more than five
+ * days, and the service would disable it.
  */
 export class WebhookReceiver extends HttpFake {
   readonly messages: ReceivedMessage[] = [];

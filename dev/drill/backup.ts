@@ -15,8 +15,8 @@ export interface Backup {
 }
 
 /**
- * Backs a database up: by `pg_dump` if the one on the PATH is as new as the server, otherwise by `COPY` of each table in
- * one snapshot. The embedded Postgres comes without `pg_dump`.
+ * Backs a database up: by `pg_dump` if the one on the PATH is as new as the server, otherwise by `COPY` of each table
+ * in one snapshot. The embedded Postgres comes without `pg_dump`.
  */
 export async function backUp(databaseUrl: string, folder: string): Promise<Backup> {
   mkdirSync(folder);

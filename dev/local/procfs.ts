@@ -9,8 +9,8 @@ export interface ProcessMemory {
 }
 
 /**
- * Reads the resident memory of a process, current and peak; null if the process has ended, or the system does not report
- * it (Linux does).
+ * Reads the resident memory of a process, current and peak; null if the process has ended, or the system does not
+ * report it (Linux does).
  */
 export function readProcessMemory(pid: number): ProcessMemory | null {
   try {

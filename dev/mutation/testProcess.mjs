@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import Mocha from 'mocha';
 
 /*
- * Runs test files again and again, for one mutant after the other, as `test/run.ts` has bundled them: starting a process
- * takes longer than most tests. A message `{ mutant, files }` runs the files in this order, until a test fails.
+ * Runs test files again and again, for one mutant after the other, as `test/run.ts` has bundled them: starting a
+ * process takes longer than most tests. A message `{ mutant, files }` runs the files in this order, until a test fails.
  */
 const { TEST_FOLDER, TEST_TIMEOUT_MS, MUTANT } = process.env;
 

@@ -10,8 +10,8 @@ import { muxVideo } from './muxVideo.ts';
 export const FRAME_RATE = 12;
 
 /**
- * Renders an H.264 film, with AAC sound if requested: a slow pan over the picture, with fixed lettering. An image of the
- * request replaces the picture; the one for the last frame does so in the second half.
+ * Renders an H.264 film, with AAC sound if requested: a slow pan over the picture, with fixed lettering. An image of
+ * the request replaces the picture; the one for the last frame does so in the second half.
  */
 export async function renderVideo(request: VideoRequest): Promise<Uint8Array> {
   const { width, height, durationSeconds } = request;

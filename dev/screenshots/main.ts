@@ -275,8 +275,8 @@ async function reviewPages(browser: Browser, reviews: Review[], target: string):
 }
 
 /**
- * Adds 29 days before today, so that the charts of the staff metrics show a month: accounts with a subscription, and the
- * sums of their generations, scaled from today's. Waits until the worker has made the hours before today final.
+ * Adds 29 days before today, so that the charts of the staff metrics show a month: accounts with a subscription, and
+ * the sums of their generations, scaled from today's. Waits until the worker has made the hours before today final.
  */
 async function addDemoHistory(): Promise<void> {
   const client = await connectTo(findLocalService(folder)!.environment['DATABASE_URL'] as string);

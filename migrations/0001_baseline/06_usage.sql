@@ -28,7 +28,8 @@ CREATE TABLE usage_keys (
   PRIMARY KEY (account_id, key_number)
 ) WITH (fillfactor = 50);
 
--- Sums of each member, of accounts that have had more than one. Without other members the totals are those of the owner.
+-- Sums of each member, of accounts that have had more than one. Without other members the totals are those of the
+-- owner.
 CREATE TABLE usage_members (
   account_id     bigint  NOT NULL,
   member_number  integer NOT NULL,

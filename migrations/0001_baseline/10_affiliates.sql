@@ -90,8 +90,8 @@ CREATE INDEX payouts_pending_idx ON payouts (created_at) WHERE status = 'pending
 CREATE TABLE payout_items (
   payout_uuid    uuid    NOT NULL REFERENCES payouts (uuid),
   commission_id  bigint  NOT NULL REFERENCES commissions (id),
-  -- Negative where more was paid than the commission is still worth, and where a transfer that was found paid less than the
-  -- other items.
+  -- Negative where more was paid than the commission is still worth, and where a transfer that was found paid less than
+  -- the other items.
   amount_cents   integer NOT NULL,
   PRIMARY KEY (payout_uuid, commission_id)
 );

@@ -54,8 +54,8 @@ CREATE TABLE webhook_endpoints (
   failing_since         timestamptz,
   disabled_at           timestamptz,
   disabled_reason       text        CHECK (disabled_reason IN ('owner', 'gone', 'failing')),
-  -- When a delivery can be leased: the first one that waits is due, or the first lease ends. NULL: none is pending. Of those
-  -- that are due while as many as allowed are leased, the outcome of the next attempt makes it due again.
+  -- When a delivery can be leased: the first one that waits is due, or the first lease ends. NULL: none is pending. Of
+  -- those that are due while as many as allowed are leased, the outcome of the next attempt makes it due again.
   next_delivery_at      timestamptz,
   -- Deliveries that may be leased at a time. Doubles with successes; 1 again when none is.
   concurrency           smallint    NOT NULL DEFAULT 1,

@@ -56,8 +56,8 @@ CREATE TABLE staff_approvals (
 );
 CREATE INDEX staff_approvals_pending_idx ON staff_approvals (requested_at) WHERE decided_at IS NULL;
 
--- Codes that staff create and customers redeem. Only their hashes are stored. A redemption is a ledger entry of the account,
--- whose effect key names the code and the account.
+-- Codes that staff create and customers redeem. Only their hashes are stored. A redemption is a ledger entry of the
+-- account, whose effect key names the code and the account.
 CREATE TABLE gift_codes (
   uuid        uuid         PRIMARY KEY,
   code_hash   bytea        NOT NULL UNIQUE,

@@ -8,7 +8,10 @@ export interface ExportList {
   name: string;
   /** Accounts whose download has it. A test account has no access and no payments of its own. Default: live. */
   mode?: 'live' | 'test' | 'both';
-  /** The id that `select` gets: that of the account, or of the person who owned it when the download began. Default: account. */
+  /**
+   * The id that `select` gets: that of the account, or of the person who owned it when the download began. Default:
+   * account.
+   */
   of?: 'account' | 'owner';
   /** Selects the rows of an account or a person, from a position on that `export_position` returns. */
   select: (id: number, after: unknown) => Knex.QueryBuilder;
@@ -29,8 +32,8 @@ export function selectNext(query: Knex.QueryBuilder, position: string | Knex.Raw
 
 /**
  * Lists a table in the order of a column that is unique within the account.
- * @param columns all others stay out of the download: internal states and figures, hashes, secrets, and columns that are
- * added later.
+ * @param columns all others stay out of the download: internal states and figures, hashes, secrets, and columns that
+ * are added later.
  */
 export function listTable(
   table: string,

@@ -19,8 +19,8 @@ import { USAGE } from './usage/feature.ts';
 import { WEBHOOKS } from './webhooks/feature.ts';
 
 /**
- * All subjects that have a feature, in the order of a download, an erasure and the integrity check. Three rules bind it:
- * access ends before other rows are erased; a subject comes after those whose SQL functions it calls; webhooks come
+ * All subjects that have a feature, in the order of a download, an erasure and the integrity check. Three rules bind
+ * it: access ends before other rows are erased; a subject comes after those whose SQL functions it calls; webhooks come
  * before e-mail, as events are locked before what follows from them.
  */
 const FEATURES: readonly DomainFeature[] = [

@@ -7,8 +7,8 @@ export interface Invariant {
   /** Holds in every snapshot of the database, or only once no work is in progress. */
   checkedWhen: 'always' | 'when drained';
   /**
-   * Query that finds the violations: rows of account_id (bigint or null), subject (text) and detail (text). May refer to
-   * $1, the current time of the service's clock as a timestamptz.
+   * Query that finds the violations: rows of account_id (bigint or null), subject (text) and detail (text). May refer
+   * to $1, the current time of the service's clock as a timestamptz.
    */
   query: string;
 }

@@ -13,7 +13,10 @@ export const CLIENT_DOCUMENT_TIMEOUT_MS = 5_000;
 /** Document of the most used client, and a host of another. */
 const PROBED_DOCUMENT = 'https://claude.ai/oauth/claude-code-client-metadata';
 const PROBED_HOST = 'https://chatgpt.com/';
-/** Status with which the host of the document answers data centres that it does not serve: no client of it could connect. */
+/**
+ * Status with which the host of the document answers data centres that it does not serve: no client of it could
+ * connect.
+ */
 const BLOCKED_STATUS = 403;
 const PROBE_TIMEOUT_MS = 2_000;
 /** Time for which the result of a probe is used. */
@@ -60,8 +63,8 @@ export function selectClientDocumentAgent(isTrusted: boolean): Dispatcher {
 }
 
 /**
- * Returns whether documents can be fetched, by a request for that of a known client. Concurrent callers share one probe,
- * whose result is used for 5 minutes, or for 30 seconds if it failed.
+ * Returns whether documents can be fetched, by a request for that of a known client. Concurrent callers share one
+ * probe, whose result is used for 5 minutes, or for 30 seconds if it failed.
  */
 export async function areClientDocumentsAvailable(): Promise<boolean> {
   const shared = state();

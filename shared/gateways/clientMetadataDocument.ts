@@ -12,7 +12,9 @@ const DOCUMENT_MAX_BYTES = 5 * 1024;
 /** Bounds for the cache lifetime in the headers of a document, and the lifetime without one. */
 const CACHE_LIFETIME_MS = { min: 5 * MINUTE_MS, fallback: HOUR_MS, max: DAY_MS } as const;
 
-/** A metadata document that cannot be fetched or used. The message completes a sentence that starts with its address. */
+/**
+ * A metadata document that cannot be fetched or used. The message completes a sentence that starts with its address.
+ */
 export class InvalidMetadataError extends Error {
   /** True if the document, or its host, could not be reached. */
   readonly isUnreachable: boolean;
@@ -36,7 +38,10 @@ export interface ClientMetadataDocument {
 /** Returns the one host that may have a private address and serve plain http: a fake on a developer's machine. */
 const getTrustedHost = () => config.OAUTH_CLIENT_DOCUMENT_HOST;
 
-/** Bounds on fetches, because clients choose the address: those in progress, and those that wait for one of these to end. */
+/**
+ * Bounds on fetches, because clients choose the address: those in progress, and those that wait for one of these to
+ * end.
+ */
 const CONCURRENT_FETCHES_MAX = 8;
 const WAITING_FETCHES_MAX = 32;
 
@@ -52,8 +57,8 @@ export function isMetadataDocumentUrl(clientId: string): boolean {
 }
 
 /**
- * Fetches the metadata document of a client from a public address, without redirects, within limits of size and time. Of
- * too many, those that came first go first, so that slow hosts delay others and do not keep them out.
+ * Fetches the metadata document of a client from a public address, without redirects, within limits of size
+ * and time. Of too many, those that came first go first, so that slow hosts delay others and do not keep them out.
  * @throws InvalidMetadataError
  */
 export async function fetchClientMetadataDocument(address: string): Promise<ClientMetadataDocument> {

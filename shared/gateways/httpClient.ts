@@ -31,8 +31,8 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 const CODINGS_MAX = 3;
 
 /**
- * Returns the content of a response, which some servers compress although the request did not allow it. The reader limits
- * its size: no more is decoded than is read.
+ * Returns the content of a response, which some servers compress although the request did not allow it. The reader
+ * limits its size: no more is decoded than is read.
  */
 export function getContent({ headers, body }: HttpResponse): Readable {
   const codings = String(headers['content-encoding'] ?? '')

@@ -6,8 +6,8 @@ import { perService } from './serviceScope.ts';
 export type AccountSlots = <Result>(accountId: number, work: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Creates slots for a kind of work that one account must not fill a process with: each account has `count`, and what waits
- * for one occupies nothing. Only accounts that use or wait for a slot occupy memory.
+ * Creates slots for a kind of work that one account must not fill a process with: each account has `count`, and what
+ * waits for one occupies nothing. Only accounts that use or wait for a slot occupy memory.
  * @param waitTimeout rejects work that has not begun in time. Without it, work waits indefinitely.
  */
 export function createAccountSlots(count: number, waitTimeout?: WaitTimeout): AccountSlots {

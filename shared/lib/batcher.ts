@@ -8,11 +8,13 @@ export interface BatcherOptions<Item, Result> {
   maxItems: number;
   maxInFlight: number;
   /**
-   * Minimum time between the starts of two batches, so that a steady flow forms larger ones. The first item after a pause
-   * of that length runs at once, and a full batch never waits. Default: none.
+   * Minimum time between the starts of two batches, so that a steady flow forms larger ones. The first item after a
+   * pause of that length runs at once, and a full batch never waits. Default: none.
    */
   intervalMs?: number;
-  /** Number of items that run, or could run now, from which the interval applies: fewer do not wait for it. Default: 1. */
+  /**
+   * Number of items that run, or could run now, from which the interval applies: fewer do not wait for it. Default: 1.
+   */
   intervalMinItems?: number;
   /** Items with the same key never run at the same time. */
   getKey?: (item: Item) => unknown;
@@ -60,8 +62,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   const { maxItems, maxInFlight, intervalMs = 0, intervalMinItems = 1, getKey, isItemError, waitTimeout } = options;
   const maxReleased = options.keysShareBatch === true ? maxItems : 1;
   type Entry = QueuedItem<Item, Result>;
-  // An array, not a Set: one that grows and shrinks keeps its former tables, and with them all results of past batches, until
-  // the next full collection, since each table refers to its successor.
+  // An array, not a Set: one that grows and shrinks keeps its former tables, and with them all results of past batches,
+  // until the next full collection, since each table refers to its successor.
   const ready: Entry[] = [];
   /** For each key with a queued or running item, the items that wait for it. */
   const lanes = new Map<unknown, Lane<Entry>>();

@@ -12,7 +12,9 @@ export function setClock(next: Clock): void {
   currentClock = next;
 }
 
-/** The current time of the service. All domain code reads the time here; tests open a service with a clock they move. */
+/**
+ * The current time of the service. All domain code reads the time here; tests open a service with a clock they move.
+ */
 export function now(): Date {
   return currentClock.now();
 }

@@ -8,8 +8,8 @@ import { describeExpected } from './validation/describeExpected.ts';
 
 /**
  * Kind of a process, which decides the variables that it reads. `service` (API and worker) reads all of them. `admin`
- * and `check` are commands for staff: they submit and charge nothing, and read neither keys nor providers nor addresses.
- * `trial` is the command that tries an upstream.
+ * and `check` are commands for staff: they submit and charge nothing, and read neither keys nor providers nor
+ * addresses. `trial` is the command that tries an upstream.
  */
 export type ProcessKind = 'service' | 'admin' | 'check' | 'trial';
 

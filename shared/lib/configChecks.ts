@@ -93,8 +93,8 @@ const SECRET_MIN_DISTINCT_CHARACTERS = 8;
 const KNOWN_SECRET = /genmeter|postgres|password|passw0rd|change.?me|example|secret|12345678|abcdefgh|qwert/i;
 
 /**
- * Requires secrets in production that cannot be guessed. SECRET_KEY signs addresses and call-backs, and encrypts what is
- * stored. Without it the password of the database does, which is `genmeter` by default in compose.yaml.
+ * Requires secrets in production that cannot be guessed. SECRET_KEY signs addresses and call-backs, and encrypts what
+ * is stored. Without it the password of the database does, which is `genmeter` by default in compose.yaml.
  */
 function checkServerSecrets(values: Environment): string[] {
   const { NODE_ENV, SECRET_KEY, DATABASE_URL } = values;

@@ -20,8 +20,8 @@ export function parseConfigJson(variable: string, text: string): unknown {
 const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false });
 
 /**
- * Validates a part of the configuration. The schema is compiled on first use. Its descriptions say what a value, or a name,
- * must be, and the `title` of an object what it contains.
+ * Validates a part of the configuration. The schema is compiled on first use. Its descriptions say what a value, or a
+ * name, must be, and the `title` of an object what it contains.
  * @param path place of the value, such as `CATALOG/models`.
  * @throws ConfigError with a sentence for each problem, which names its path and repeats no value: it may be a key.
  */

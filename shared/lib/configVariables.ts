@@ -192,8 +192,8 @@ export const Environment = Type.Object({
     description: 'schemes without the colon, such as myapp, with commas between them',
   }),
   /**
-   * `on` accepts the URL of a metadata document as client id. The API then fetches the document. `auto` does so, too, but
-   * advertises this only while documents can be fetched; otherwise clients register.
+   * `on` accepts the URL of a metadata document as client id. The API then fetches the document. `auto` does so, too,
+   * but advertises this only while documents can be fetched; otherwise clients register.
    */
   OAUTH_CLIENT_METADATA_DOCUMENTS: Type.Enum(['on', 'auto', 'off'], { default: 'auto' }),
   /** Proxy for fetching these documents, and hosts that are reached without it. */

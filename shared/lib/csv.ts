@@ -1,4 +1,6 @@
-/** Writes a line of CSV (RFC 4180). Texts are quoted where needed, and none is a formula, which a spreadsheet would run. */
+/**
+ * Writes a line of CSV (RFC 4180). Texts are quoted where needed, and none is a formula, which a spreadsheet would run.
+ */
 export function toCsvLine(cells: readonly (string | number)[]): string {
   return `${cells.map(toCell).join(',')}\r\n`;
 }

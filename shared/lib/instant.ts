@@ -5,8 +5,8 @@ const INSTANT =
 export const INSTANT_FORM = 'a date (2026-11-21) or a time with its zone (2026-11-21T09:30:00Z)';
 
 /**
- * Parses an ISO 8601 time with its zone, or a date, which is its start in UTC. Fractions of a millisecond are rounded up,
- * which changes no comparison with a time in whole milliseconds. Times before 1970 become its start.
+ * Parses an ISO 8601 time with its zone, or a date, which is its start in UTC. Fractions of a millisecond are rounded
+ * up, which changes no comparison with a time in whole milliseconds. Times before 1970 become its start.
  * @returns null for any other text, and for days that do not exist.
  */
 export function parseInstant(text: string): Date | null {

@@ -1,8 +1,9 @@
 import { logger } from './logger.ts';
 
 /**
- * Returns a function that does work on an item whose lease is renewed until the work has ended. All items that are worked
- * on in this process are renewed by one call at a time. A lease that cannot be renewed ends, and has no effect on the work.
+ * Returns a function that does work on an item whose lease is renewed until the work has ended. All items that are
+ * worked on in this process are renewed by one call at a time. A lease that cannot be renewed ends, and has no effect
+ * on the work.
  */
 export function createLeaseHeartbeat<Item>({
   intervalMs,

@@ -2,7 +2,9 @@ import { ServiceError } from '../spec/errors.ts';
 import { FILTERED_ITEMS_MAX, PAGE_SIZE } from '../spec/limits.ts';
 import { getPageOffset, type ListPage } from './pagination.ts';
 
-/** Range of creation times of a filtered list: from `createdAfter`, which is included, to `createdBefore`, which is not. */
+/**
+ * Range of creation times of a filtered list: from `createdAfter`, which is included, to `createdBefore`, which is not.
+ */
 export interface CreatedRange {
   createdAfter?: Date;
   createdBefore?: Date;

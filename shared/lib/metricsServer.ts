@@ -72,7 +72,8 @@ export function stopMetricsServer(): void {
 }
 
 /**
- * Listens on a port. Retries for 3 s while the port is in use: the process that this one replaces may still be stopping.
+ * Listens on a port. Retries for 3 s while the port is in use: the process that this one replaces may still be
+ * stopping.
  * @throws Error of the last attempt.
  */
 async function listenWithRetry(server: Server, port: number | undefined, host: string): Promise<void> {

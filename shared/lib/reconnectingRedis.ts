@@ -6,9 +6,9 @@ type ClusterOptions = NonNullable<ConstructorParameters<typeof Cluster<'legacy'>
 const REOPEN_DELAY_MS = 200;
 
 /**
- * A connection that ends only when it is closed. ioredis gives a connection up for good if a Sentinel reports a failover
- * while it connects, as it does when the old master has just died. Duplicates, such as those of BullMQ's workers, are
- * made again as well.
+ * A connection that ends only when it is closed. ioredis gives a connection up for good if a Sentinel reports a
+ * failover while it connects, as it does when the old master has just died. Duplicates, such as those of BullMQ's
+ * workers, are made again as well.
  */
 export class ReconnectingRedis extends Redis {
   #isClosed = false;
@@ -54,8 +54,8 @@ export class ReconnectingRedis extends Redis {
 
 /**
  * A connection to a Redis Cluster whose `connect` always settles. ioredis drops the promise if the cluster reports
- * during the attempt that it is down, as it does for seconds after a master has died, although the next attempt connects:
- * https://github.com/redis/ioredis/pull/741. A worker of BullMQ that reconnects would wait for it forever.
+ * during the attempt that it is down, as it does for seconds after a master has died, although the next attempt
+ * connects: https://github.com/redis/ioredis/pull/741. A worker of BullMQ that reconnects would wait for it forever.
  */
 export class ReconnectingCluster extends Cluster {
   readonly #nodes: ClusterNode[];

@@ -12,7 +12,9 @@ export function getNextAttemptByAge(startedAt: Date, { minMs, maxMs }: Backoff):
   return addMilliseconds(now(), Math.min(maxMs, Math.max(minMs, ageMs / 4)));
 }
 
-/** Returns the wait before the next attempt: `minMs` after the first failure, twice as long after each, up to `maxMs`. */
+/**
+ * Returns the wait before the next attempt: `minMs` after the first failure, twice as long after each, up to `maxMs`.
+ */
 export function getBackoffMs(earlierFailures: number, { minMs, maxMs }: Backoff): number {
   return Math.min(maxMs, minMs * 2 ** Math.min(earlierFailures, 10));
 }

@@ -15,8 +15,8 @@ interface SkippingBatcherOptions<Item, Result> extends Omit<BatcherOptions<Item,
 const WAITING_ITEMS_MAX = 2;
 
 /**
- * Creates a micro-batcher whose batches leave out items that would have to wait for a lock. Each of these then runs alone and
- * waits, so that the others are not delayed.
+ * Creates a micro-batcher whose batches leave out items that would have to wait for a lock. Each of these then runs
+ * alone and waits, so that the others are not delayed.
  */
 export function createSkippingBatcher<Item, Result>({
   run,

@@ -6,8 +6,8 @@ import type { ParamValue, Template } from '../spec/catalog.ts';
  * - `"$duration"` is the value itself (here a number); `"{duration}"` inside a string is its text (`"5"`);
  * - `{ "$by": "resolution aspect_ratio", "720p 16:9": "1280x720", ... }` looks the values up in a table;
  * - `null` leaves the field, or the entry of a list, out;
- * - every other value is literal; objects and lists may contain templates. A variable that is a list adds its entries to a
- *   list.
+ * - every other value is literal; objects and lists may contain templates. A variable that is a list adds its entries
+ *   to a list.
  */
 export type { Template } from '../spec/catalog.ts';
 

@@ -64,7 +64,9 @@ export async function withSpan<Result>(details: SpanDetails, work: (span: Span |
   }
 }
 
-/** Marks a span as failed. The message of an error may quote customers' data, so only its name and code are recorded. */
+/**
+ * Marks a span as failed. The message of an error may quote customers' data, so only its name and code are recorded.
+ */
 export function markFailed(span: Span, error: unknown): void {
   const { name, code } = error instanceof Error ? (error as Error & { code?: unknown }) : { name: 'Error', code: '' };
   span.setAttribute('error.type', typeof code === 'string' && code !== '' ? code : name);

@@ -40,7 +40,8 @@ export const getAccountPlanSchema = perService(() =>
 );
 
 /**
- * Presents a row by the schema of its response: the fields that the schema names, in their order. Undefined ones are absent.
+ * Presents a row by the schema of its response: the fields that the schema names, in their order. Undefined ones are
+ * absent.
  * @param computed those that are not columns of the row.
  */
 export function presentAs<Schema extends Type.TObject, Computed extends Partial<Static<Schema>> = object>(

@@ -128,8 +128,8 @@ export function enqueueNextStep({ upstream, next_step: step, ...row }: QueuedRow
 }
 
 /**
- * Enqueues the next step of a submitted generation that has a waiting reader, ahead of others. Deduplicated while one is
- * pending. Never rejects: resolves to false while Redis is unavailable.
+ * Enqueues the next step of a submitted generation that has a waiting reader, ahead of others. Deduplicated while one
+ * is pending. Never rejects: resolves to false while Redis is unavailable.
  */
 export function enqueueAwaited(step: 'poll' | 'collect', generation: SubmittedGeneration): Promise<boolean> {
   const name = `generation.${step}` as const;

@@ -1,7 +1,9 @@
 import { getQueuePrefix, QUEUES } from './catalog.ts';
 import { getProducer } from './enqueue.ts';
 
-/** Time after which a worker that has not processed a heartbeat job counts as lost. Several times the job's interval. */
+/**
+ * Time after which a worker that has not processed a heartbeat job counts as lost. Several times the job's interval.
+ */
 const HEARTBEAT_TTL_MS = 45_000;
 const WRITE_TEST_TTL_MS = 5_000;
 

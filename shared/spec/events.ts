@@ -61,7 +61,9 @@ export const EMAIL_KINDS = [
 ] as const;
 export type OwnerEmailKind = (typeof EMAIL_KINDS)[number];
 
-/** Kinds of messages to an invited address, to members, and to both people of a hand-over: no setting of the account. */
+/**
+ * Kinds of messages to an invited address, to members, and to both people of a hand-over: no setting of the account.
+ */
 export const MEMBER_EMAIL_KINDS = [
   'member_invited',
   'member_removed',

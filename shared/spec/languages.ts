@@ -12,7 +12,9 @@ export type Language = keyof typeof LANGUAGE_NAMES;
 
 export const LANGUAGES = Object.keys(LANGUAGE_NAMES) as Language[];
 
-/** Finds the language for a code such as `de-AT` or `zh-Hant`, which names the same one or a variant; otherwise English. */
+/**
+ * Finds the language for a code such as `de-AT` or `zh-Hant`, which names the same one or a variant; otherwise English.
+ */
 export function findLanguage(code: string): Language {
   const primary = getPrimarySubtag(code);
   return LANGUAGES.find((language) => getPrimarySubtag(language) === primary) ?? 'en';

@@ -7,8 +7,8 @@ export const ASSIGNABLE_ROLES = ['admin', 'developer', 'billing', 'viewer'] as c
 export type AssignableRole = (typeof ASSIGNABLE_ROLES)[number];
 
 /**
- * Roles that hold each right. Every route that acts on an account names the right that it requires, and every MCP tool. A key or an application
- * has the rights of the member who made it.
+ * Roles that hold each right. Every route that acts on an account names the right that it requires, and every MCP tool.
+ * A key or an application has the rights of the member who made it.
  */
 export const MEMBER_RIGHTS = {
   /** Profile, sign-in methods, sessions, of the member alone, and switching and leaving accounts. */

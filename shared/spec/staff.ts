@@ -37,7 +37,10 @@ export const STAFF_REASON_MAX_CHARACTERS = 500;
 /** Seconds without activity after which a queued generation counts as stuck. */
 export const STUCK_AFTER_SECONDS = 120;
 
-/** Figures of an action that gives something back: the field of the entry with the amount, its unit, and its daily limit. */
+/**
+ * Figures of an action that gives something back: the field of the entry with the amount, its unit, and its daily
+ * limit.
+ */
 const CREDITS = { field: 'credits', unit: 'credits', setting: 'STAFF_DAILY_CREDITS' } as const;
 const REFUNDED_CENTS = { field: 'refundNetCents', unit: 'cents', setting: 'STAFF_DAILY_REFUND_CENTS' } as const;
 export type AuditedAmount = typeof CREDITS | typeof REFUNDED_CENTS;

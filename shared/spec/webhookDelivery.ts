@@ -18,7 +18,9 @@ export const WEBHOOK_RETRY_DELAYS_MS = [
   24 * HOUR_MS,
 ] as const;
 
-/** Share of a wait by which it is extended at random, so that retries after an outage do not come at the same moment. */
+/**
+ * Share of a wait by which it is extended at random, so that retries after an outage do not come at the same moment.
+ */
 export const WEBHOOK_RETRY_JITTER = 0.1;
 
 /** Longest wait that a `Retry-After` of the receiver may ask for. */

@@ -22,7 +22,10 @@ export class Account extends Model {
   declare created_at: Date;
   /** Time at which its personal data was erased. */
   declare erased_at: Date | null;
-  /** Time at which all of its sessions ended last. Those from before, which acted on other accounts, cannot switch to it. */
+  /**
+   * Time at which all of its sessions ended last. Those from before, which acted on other accounts, cannot switch to
+   * it.
+   */
   declare signed_out_at: Date | null;
   /** Time since which all credentials of the account are rejected; null if it is not suspended. */
   declare suspended_at: Date | null;
@@ -58,7 +61,9 @@ export class Account extends Model {
   declare auto_topup_threshold_credits: number;
   /** Start of the last automatic top-up. */
   declare auto_topup_claimed_at: Date | null;
-  /** Time at which a burn left the balance below the threshold. Cleared once that no longer holds, and by a suspension. */
+  /**
+   * Time at which a burn left the balance below the threshold. Cleared once that no longer holds, and by a suspension.
+   */
   declare auto_topup_triggered_at: Date | null;
   /** Consecutive declined automatic top-ups. */
   declare auto_topup_declines: number;

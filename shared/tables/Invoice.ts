@@ -1,6 +1,8 @@
 import { Model } from 'objection';
 
-/** An invoice for the customer, as the payment processor has it. A copy, so that lists do not depend on the processor. */
+/**
+ * An invoice for the customer, as the payment processor has it. A copy, so that lists do not depend on the processor.
+ */
 export class Invoice extends Model {
   static override tableName = 'invoices';
   static override idColumn = 'uuid';

@@ -13,7 +13,9 @@ export class Topup extends Model {
   declare status: 'pending' | 'succeeded' | 'failed';
   /** The ordered amount, without tax and before discounts. */
   declare amount_cents: number;
-  /** Fixed when the payment starts. If a discount reduced the price, replaced by those of `net_cents` when it is paid. */
+  /**
+   * Fixed when the payment starts. If a discount reduced the price, replaced by those of `net_cents` when it is paid.
+   */
   declare credits: number;
   /** Balance that the create needs for which it is charged; null for a manual one, and below the threshold. */
   declare needed_credits: number | null;
@@ -32,7 +34,9 @@ export class Topup extends Model {
   declare is_disputed: boolean;
   /** Credits taken back for the reversed amount, limited by what was left of the top-up. */
   declare credits_reversed: number;
-  /** Credits of the reversed amount that are still to be taken back; negative: to be returned. Computed by the database. */
+  /**
+   * Credits of the reversed amount that are still to be taken back; negative: to be returned. Computed by the database.
+   */
   declare readonly credits_owed: number;
   /** Number of changes of credits_reversed. Part of each change's effect key. */
   declare reversal_count: number;

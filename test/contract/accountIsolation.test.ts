@@ -255,7 +255,8 @@ describe('resources of another account', () => {
     },
   };
 
-  // Staff may open resources of all accounts: contract/staffRoles. Uploads need a model that takes images: contract/uploads.
+  // Staff may open resources of all accounts: contract/staffRoles. Uploads need a model that takes images:
+  // contract/uploads.
   const rows = ROUTES.filter(
     ({ path, credential }) =>
       path.includes(':uuid') && !['operator', 'staff'].includes(credential) && !/^(\/api)?\/uploads\//.test(path),

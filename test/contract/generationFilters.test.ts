@@ -225,7 +225,8 @@ describe('filters of the list of generations', () => {
       const total = FILTERED_ITEMS_MAX + 30;
       const first = await read(1, 'kind=image');
       expect(first.body.pagination).to.include({ total_pages: 501, total_items: FILTERED_ITEMS_MAX + 1 });
-      // Chosen by time, and shown by number: the last 30 are older than all others, and one of them is among the newest.
+      // Chosen by time, and shown by number: the last 30 are older than all others, and one of them is among the
+      // newest.
       expect(first.prompts?.slice(0, 2)).to.deep.equal([String(total), String(FILTERED_ITEMS_MAX)]);
       const last = await read(500, 'kind=image');
       expect(last.status).to.equal(200);

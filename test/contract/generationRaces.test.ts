@@ -15,7 +15,9 @@ async function countRefunds(service: TestService, uuid: string): Promise<number>
   return refunds.length;
 }
 
-/** Changes that a worker commits while the cancellation waits: columns before, the change, and the expected response. */
+/**
+ * Changes that a worker commits while the cancellation waits: columns before, the change, and the expected response.
+ */
 const CHANGES: [what: string, before: string, change: string, status: number, refunds: number][] = [
   [
     'a claim',

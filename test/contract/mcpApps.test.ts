@@ -24,7 +24,9 @@ describe('MCP Apps', () => {
   });
   after(() => service.stop());
 
-  /** Initializes a session with the extensions of a client. @returns the result, and the headers of further requests. */
+  /**
+   * Initializes a session with the extensions of a client. @returns the result, and the headers of further requests.
+   */
   const initialize = async (extensions: object | undefined) => {
     const capabilities = extensions === undefined ? {} : { extensions };
     const { body, headers } = await postMcp(customer, {

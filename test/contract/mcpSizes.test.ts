@@ -9,7 +9,9 @@ const DAYS = 30;
 /** Most bytes of the list of tools, which clients load in every session. */
 const TOOLS_BYTES_MAX = 14_800;
 const IDLE_USAGE_BYTES_MAX = 450;
-/** Largest share of the REST response that a result may have. Some clients give it to their model in place of the text. */
+/**
+ * Largest share of the REST response that a result may have. Some clients give it to their model in place of the text.
+ */
 const LIBRARY_SHARE_MAX = 0.5;
 const USAGE_SHARE_MAX = 0.4;
 

@@ -64,7 +64,8 @@ describe('the OAuth consent page', () => {
   it('the return to the client sends no referrer, repeats no form and is not cached', async () => {
     const page = await submitConsent(service.baseUrl, customer, client.authorizePath(challenge));
     const redirect = await visit(client.authorizePath(challenge, { prompt: 'none' }));
-    // After a 303 the browser sends GET; after a 307 it would repeat the form, with its token, to the client (RFC 9700, 4.12).
+    // After a 303 the browser sends GET; after a 307 it would repeat the form, with its token, to the client (RFC 9700,
+    // 4.12).
     expect([page.status, redirect.status]).to.deep.equal([200, 303]);
     expect(page.headers.get('referrer-policy')).to.equal('same-origin');
     expect(redirect.headers.get('referrer-policy')).to.equal('no-referrer');

@@ -274,9 +274,9 @@ describe('the accessibility of pages', () => {
   });
 
   /**
-   * Opens each state once and checks it in every view: colors and layout depend on the view, the document does not. Each
-   * visitor has one window, beside those of the others: a process and a compiled checker of its own for each state would
-   * take twice as long.
+   * Opens each state once and checks it in every view: colors and layout depend on the view, the document does not.
+   * Each visitor has one window, beside those of the others: a process and a compiled checker of its own for each state
+   * would take twice as long.
    * @returns the violations of each view.
    */
   async function checkStates(): Promise<string[][]> {

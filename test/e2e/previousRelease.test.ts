@@ -22,7 +22,10 @@ interface Release {
   folder: string;
 }
 
-/** Changes that migrations may make while the previous release runs (docs/migrations.md). Used until a release was tagged. */
+/**
+ * Changes that migrations may make while the previous release runs (docs/migrations.md). Used until a release was
+ * tagged.
+ */
 const ADDITIONS = {
   '9001_add_columns': parseMigration(`
     ALTER TABLE generations ADD COLUMN expanded text;
@@ -39,7 +42,9 @@ const ADDITIONS = {
 
 const git = (...args: string[]) => runCommand('git', args, { cwd: ROOT });
 
-/** Extracts the sources of the latest release before this commit. Without one, these sources are the previous release. */
+/**
+ * Extracts the sources of the latest release before this commit. Without one, these sources are the previous release.
+ */
 async function extractPreviousRelease(folder: string): Promise<Release> {
   const tag = (await git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')).stdout.trim();
   if (tag === '') return { name: 'these sources', folder: ROOT };

@@ -11,7 +11,9 @@ import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-/** Videos are rendered in software: 10 s of video take as long on a quiet machine, and much longer beside other tests. */
+/**
+ * Videos are rendered in software: 10 s of video take as long on a quiet machine, and much longer beside other tests.
+ */
 const RENDER_TIMEOUT_MS = 200_000;
 
 /** Variables that point the service at the sample upstream, for each of its protocols. */

@@ -122,8 +122,8 @@ export class FakeUpstream extends HttpFake {
   }
 
   /**
-   * Ends every job of a prompt, also one that has already ended in another way. If the worker has not submitted any yet, the
-   * first one ends when it does.
+   * Ends every job of a prompt, also one that has already ended in another way. If the worker has not submitted any
+   * yet, the first one ends when it does.
    */
   end(prompt: string, kind: JobOutcome['kind']): void {
     const jobs = this.jobsFor(prompt);

@@ -36,7 +36,9 @@ export class FaultProxy {
     for (const socket of this.sockets) socket.pause();
   }
 
-  /** Forwards nothing over the open connections any more, and serves new ones: the address has moved to another server. */
+  /**
+   * Forwards nothing over the open connections any more, and serves new ones: the address has moved to another server.
+   */
   freezeOpenConnections(): void {
     this.mode = 'open';
     for (const socket of this.sockets) socket.pause();

@@ -5,8 +5,8 @@ import type { Redis } from 'ioredis';
 const ROLE_CHECK_INTERVAL_MS = 100;
 
 /**
- * One address in front of a master and its replicas, as a TCP balancer that checks the role provides: new connections go
- * to the current master, and existing ones stay where they are.
+ * One address in front of a master and its replicas, as a TCP balancer that checks the role provides: new connections
+ * go to the current master, and existing ones stay where they are.
  */
 export class MasterProxy {
   readonly #servers: readonly { port: number; client: Redis }[];

@@ -16,8 +16,8 @@ const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 const ACCESS_DENIED = `${XML}<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`;
 
 /**
- * A bucket on a real S3 server, which checks signatures. Objects can be read without keys; everything else needs them. It
- * misbehaves on demand.
+ * A bucket on a real S3 server, which checks signatures. Objects can be read without keys; everything else needs them.
+ * It misbehaves on demand.
  */
 export class FakeS3Bucket extends HttpFake {
   readonly name = 'outputs';

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
-/** Writes the referral of the fixture's customer, with two paid invoices, their commissions and the payout of the first. */
+/**
+ * Writes the referral of the fixture's customer, with two paid invoices, their commissions and the payout of the first.
+ */
 export async function writeAffiliateProgram(
   client: pg.ClientBase,
   { affiliate, customer }: { affiliate: number; customer: number },

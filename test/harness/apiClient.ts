@@ -30,8 +30,8 @@ export interface RequestOptions {
 const createConnection = (address: TcpNetConnectOpts) => connect(address).on('error', () => {});
 
 /**
- * Creates an agent whose connections may break while a body is still being sent after its response has arrived. Node has no
- * listener for that error, so that it would end the process.
+ * Creates an agent whose connections may break while a body is still being sent after its response has arrived. Node
+ * has no listener for that error, so that it would end the process.
  */
 export function createAgent(options: AgentOptions): Agent {
   return Object.assign(new Agent(options), { createConnection });
@@ -43,8 +43,8 @@ const JSON_CONTENT = { 'content-type': 'application/json' };
 const READS_AT_ONCE = 5;
 
 /**
- * Sends one HTTP request to the service: JSON in, JSON out, whatever the status. Fails if the response does not match the
- * OpenAPI document.
+ * Sends one HTTP request to the service: JSON in, JSON out, whatever the status. Fails if the response does not match
+ * the OpenAPI document.
  */
 export async function request(
   baseUrl: string,
@@ -61,8 +61,8 @@ export async function request(
 }
 
 /**
- * Sends one request and receives the whole response, whatever its status. `fetch` would take three times as much processor
- * time.
+ * Sends one request and receives the whole response, whatever its status. `fetch` would take three times as much
+ * processor time.
  */
 export function exchange(
   url: URL,

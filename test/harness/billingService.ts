@@ -163,7 +163,9 @@ function getWebhookUrl(service: TestService): string {
   return `${service.baseUrl}/api/billing/webhooks/processor/`;
 }
 
-/** Starts a service with a fake Stripe. @param options with the plans that have prices there, if not the default ones. */
+/**
+ * Starts a service with a fake Stripe. @param options with the plans that have prices there, if not the default ones.
+ */
 export async function startBillingService(
   options: TestServiceOptions & { startAt?: Date; plans?: readonly Plan[] } = {},
 ): Promise<BillingService> {

@@ -43,7 +43,9 @@ export async function expectFits(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth'), page.url()).to.be.at.most(width);
 }
 
-/** Waits for the page that follows a form. Fails unless its title starts with the outcome, whose notice has the focus. */
+/**
+ * Waits for the page that follows a form. Fails unless its title starts with the outcome, whose notice has the focus.
+ */
 export async function expectOutcome(page: Page, address: string, title: string): Promise<void> {
   await page.waitForURL(`**${address}`);
   expect(await page.title()).to.match(new RegExp(`^${title} · `));

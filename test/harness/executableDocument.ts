@@ -6,7 +6,9 @@ import { ROOT } from '../../dev/local/environment/build.ts';
 const DOCUMENTED_URL = 'https://your.host';
 const DOCUMENTED_KEY = 'svc_...';
 
-/** A page of the documentation whose commands and settings are used as they are, with the address and a key filled in. */
+/**
+ * A page of the documentation whose commands and settings are used as they are, with the address and a key filled in.
+ */
 export class ExecutableDocument {
   readonly #text: string;
 

@@ -128,7 +128,9 @@ export class FunctionDatabase {
     return isFree;
   }
 
-  /** Returns the locks on rows that a call holds until the end of its transaction, as the other connection meets them. */
+  /**
+   * Returns the locks on rows that a call holds until the end of its transaction, as the other connection meets them.
+   */
   async isLockedBy(call: () => Promise<unknown>, attempt: string, values: unknown[]): Promise<boolean> {
     await this.client.query('BEGIN');
     try {

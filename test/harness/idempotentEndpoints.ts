@@ -84,7 +84,9 @@ export function sendWithKey(
   return customer.request('POST', path, { body, headers: { 'idempotency-key': key } });
 }
 
-/** Returns true if a request waits for a lock and another one has read the row of its key, as it does while it waits. */
+/**
+ * Returns true if a request waits for a lock and another one has read the row of its key, as it does while it waits.
+ */
 export async function hasWaitingRequests(service: TestService): Promise<boolean> {
   const [row] = await service.sql(
     `SELECT bool_or(wait_event_type = 'Lock') AND bool_or(query LIKE 'select%idempotent_requests%' AND

@@ -4,8 +4,8 @@ import { eventually, type TestService } from './testService.ts';
 
 /**
  * Enqueues a job ahead of its schedule and resolves when it is completed. Polls the state of the job, as events of the
- * queue are trimmed and can be lost. A worker skips a run while the scheduled one is in progress, so one that overlapped
- * with another is repeated.
+ * queue are trimmed and can be lost. A worker skips a run while the scheduled one is in progress, so one that
+ * overlapped with another is repeated.
  * @throws Error if the job failed, with its reason.
  */
 export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {

@@ -4,7 +4,10 @@ export const LARGE_CATALOG_MODELS = 200;
 const DESCRIPTION =
   'Detailed pictures with precise text, natural light and consistent characters, for product shots and posters.';
 
-/** Builds a catalog with as many models as it may contain. They have parameters of their own, fallbacks and tables of prices. */
+/**
+ * Builds a catalog with as many models as it may contain. They have parameters of their own, fallbacks and tables of
+ * prices.
+ */
 export function buildLargeCatalog(count = LARGE_CATALOG_MODELS): { models: Record<string, object> } {
   const models = Array.from({ length: count }, (_, index): [string, object] => {
     const isVideo = index % 3 === 2;

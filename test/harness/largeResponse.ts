@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Creates a response with 30 MB of base64 in its middle, generated as it is read. Measures memory after each half of it: a
- * complete collection takes up to 300 ms in a process that has run other tests.
+ * Creates a response with 30 MB of base64 in its middle, generated as it is read. Measures memory after each half of
+ * it: a complete collection takes up to 300 ms in a process that has run other tests.
  */
 export async function createLargeResponse(before: string, after: string) {
   const part = randomBytes(48 * 1024);

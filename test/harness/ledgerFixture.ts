@@ -6,8 +6,9 @@ import { buildSpendingLimitsSql } from './spendingLimitsFixture.ts';
 import { writeAffiliateProgram } from './affiliateFixture.ts';
 
 /**
- * A year of consistent rows: a referred customer with granted, renewed and upgraded months, generations of every status,
- * top-ups of both kinds, one of them partly refunded, and API keys; and the affiliate, paid once, whose plan has ended.
+ * A year of consistent rows: a referred customer with granted, renewed and upgraded months, generations of every
+ * status, top-ups of both kinds, one of them partly refunded, and API keys; and the affiliate, paid once, whose plan
+ * has ended.
  */
 
 /** Current time of the fixture. */

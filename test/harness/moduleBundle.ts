@@ -61,7 +61,9 @@ export async function bundleModules(
   return outfile;
 }
 
-/** Leaves modules with the addresses of their sources, beside which they find files, and some packages where they are. */
+/**
+ * Leaves modules with the addresses of their sources, beside which they find files, and some packages where they are.
+ */
 const loadModules = (sources: Sources): Plugin => ({
   name: 'load modules',
   setup(bundler) {

@@ -146,8 +146,8 @@ export class PaymentWorld {
   }
 
   /**
-   * Performs an action. Those of the customer follow what the service has done at Stripe by then, such as a change back to
-   * the paid plan, as they are offered on pages that show it: the events before them are delivered first.
+   * Performs an action. Those of the customer follow what the service has done at Stripe by then, such as a change back
+   * to the paid plan, as they are offered on pages that show it: the events before them are delivered first.
    * @returns whether it was possible.
    */
   async perform({ type, which }: PaymentAction): Promise<boolean> {

@@ -33,13 +33,17 @@ export class RedisTopology {
     this.#binary = binary;
   }
 
-  /** Finds the Redis that `npm start` uses. Undefined where that is the JavaScript fallback, which has no replication. */
+  /**
+   * Finds the Redis that `npm start` uses. Undefined where that is the JavaScript fallback, which has no replication.
+   */
   static async open(): Promise<RedisTopology | undefined> {
     const binary = await findRedis(requireTestEnv('TEST_FOLDER'), () => {});
     return binary.keepsData ? new RedisTopology(binary) : undefined;
   }
 
-  /** Starts a server with arguments, or a Sentinel with a configuration; on the port of a killed server if it is given. */
+  /**
+   * Starts a server with arguments, or a Sentinel with a configuration; on the port of a killed server if it is given.
+   */
   async start(
     args: readonly string[] = [],
     sentinelConfig?: readonly string[],

@@ -20,7 +20,8 @@ export class RoundRobinProxy extends HttpFake {
     this.served.push(index);
     const { method, headers, url = '/' } = incoming;
     const passed = request(new URL(url, targets[index]), { method, headers, agent: false }, (response) => {
-      // The headers of one connection: with the 95 s of the API, clients would reuse connections that this server has closed.
+      // The headers of one connection: with the 95 s of the API, clients would reuse connections that this server has
+      // closed.
       const { connection: _connection, 'keep-alive': _keepAlive, ...endToEnd } = response.headers;
       outgoing.writeHead(response.statusCode ?? 502, endToEnd);
       outgoing.flushHeaders();

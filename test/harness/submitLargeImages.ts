@@ -4,8 +4,8 @@ import { setTestConfig } from './testConfig.ts';
 import { buildSubmission, buildUpstream, captureUpstreamError } from './upstreamAdapter.ts';
 
 /**
- * Program of a test: makes submits at a time, each with as many bytes of images as a request may have. Prints the faults of
- * the submits, which have no response, and by how many megabytes the process has grown.
+ * Program of a test: makes submits at a time, each with as many bytes of images as a request may have. Prints the
+ * faults of the submits, which have no response, and by how many megabytes the process has grown.
  */
 
 const [url = ''] = process.argv.slice(2);

@@ -245,7 +245,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       FAL_KEY: 'test',
       MEDIA_FFMPEG_PATH: FAKE_FFMPEG,
       SWEEP_INTERVAL_MS: '500',
-      // Far more than a busy machine needs, where requests wait for each other; tests of outages set the deployed value.
+      // Far more than a busy machine needs, where requests wait for each other; tests of outages set the deployed
+      // value.
       DATABASE_TIMEOUT_MS: '20000',
       ...env,
     },

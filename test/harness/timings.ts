@@ -14,8 +14,8 @@ const LONG_FILE_SECONDS = 60;
 /**
  * Sorts files so that the processes are balanced: the longest first, and after each long one half of its share of the
  * shorter ones. The long ones wait and the others compute, so that the processors are in use from the beginning to the
- * end; the other half of the shorter ones fills the time that remains after the last long one. A file without a time counts
- * as the median.
+ * end; the other half of the shorter ones fills the time that remains after the last long one. A file without a time
+ * counts as the median.
  */
 export function sortForParallelRun(files: readonly string[], timings: Timings = readTimings()): string[] {
   const typicalSeconds = median(Object.values(timings)) || 0;
@@ -39,7 +39,9 @@ export function sortForParallelRun(files: readonly string[], timings: Timings = 
   return [...sorted, ...others];
 }
 
-/** Records how long the files of a run took, and keeps the times of existing files that did not run, or skipped tests. */
+/**
+ * Records how long the files of a run took, and keeps the times of existing files that did not run, or skipped tests.
+ */
 export function updateTimings(events: readonly RunEvent[], existing: readonly string[]): void {
   const timings = readTimings();
   const skipped = new Set(events.map((event) => (event.kind === 'skip' ? event.file : undefined)));

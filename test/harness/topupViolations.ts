@@ -1,6 +1,8 @@
 import { breakAffiliate, breakCustomer, type Corruption, duplicateEntrySql } from './corruption.ts';
 
-/** Corruptions of the ledger fixture in paid top-ups, their reversals and refunds, by the invariant that each violates. */
+/**
+ * Corruptions of the ledger fixture in paid top-ups, their reversals and refunds, by the invariant that each violates.
+ */
 export const TOPUP_CORRUPTIONS: Record<string, Corruption[]> = {
   'one-entry-a-paid-topup': [
     breakCustomer(`UPDATE topups SET status = 'succeeded' WHERE status = 'pending'`),

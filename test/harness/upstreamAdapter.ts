@@ -29,7 +29,8 @@ export const NO_OUTPUT = { state: 'failed', message: 'The model returned no outp
 const ADAPTERS = { fal: falUpstream, http: describedUpstream, openai: openaiUpstream, replicate: replicateUpstream };
 
 /**
- * Registers hooks of a suite: upstreams have a timeout of a second, and the servers run and are as new before each test.
+ * Registers hooks of a suite: upstreams have a timeout of a second, and the servers run and are as new before each
+ * test.
  */
 export function useServers(...servers: (FakeUpstream | ScriptedServer)[]): void {
   before(async () => {

@@ -56,7 +56,10 @@ describe('automatic top-ups through the payment processor', () => {
     return { customer, intentId: topup.stripe_payment_intent_id as string };
   };
 
-  /** Switches automatic top-ups off once a request has reached Stripe. @returns how many requests it had received by then. */
+  /**
+   * Switches automatic top-ups off once a request has reached Stripe. @returns how many requests it had received by
+   * then.
+   */
   const switchOffDuring = async (customer: TestCustomer, name: string): Promise<number> => {
     const { requests } = billing.stripe;
     const from = requests.length;

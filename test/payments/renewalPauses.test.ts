@@ -48,8 +48,8 @@ describe('the renewal of credit periods by a worker', () => {
   });
 
   /**
-   * Makes accounts due, starts a worker once the session that wrote them counts as idle, and adds up what it has logged: two
-   * runs of the job can overlap after the start of a worker, and share the accounts.
+   * Makes accounts due, starts a worker once the session that wrote them counts as idle, and adds up what it has
+   * logged: two runs of the job can overlap after the start of a worker, and share the accounts.
    */
   async function renewWithWorker(): Promise<Renewed> {
     for (const statement of INSERT_DUE) await service.sql(statement);

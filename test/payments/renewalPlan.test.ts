@@ -57,7 +57,8 @@ describe('the statement that renews due credit periods', () => {
     await client.query(`UPDATE subscriptions SET paid_until = now() - interval '1 minute' WHERE account_id = $1`, [
       renewed,
     ]);
-    // The statement reads the subscription of an account after it has taken its snapshot, and before it locks the account.
+    // The statement reads the subscription of an account after it has taken its snapshot, and before it locks the
+    // account.
     await client.query('ALTER TABLE subscriptions RENAME TO stored_subscriptions');
     await client.query(`
       CREATE VIEW subscriptions AS SELECT s.* FROM stored_subscriptions s,

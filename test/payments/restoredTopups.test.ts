@@ -10,7 +10,9 @@ import { eventually } from '../harness/testService.ts';
 const switchOnAutoTopups = (customer: TestCustomer, settings: object = {}) =>
   customer.request('PATCH', '/api/billing/topup/settings/', { body: { auto_topup_enabled: true, ...settings } });
 
-/** A page that is opened after a backup and paid before or after the restore: Stripe knows it, the database does not. */
+/**
+ * A page that is opened after a backup and paid before or after the restore: Stripe knows it, the database does not.
+ */
 describe('top-ups that a restored database does not know', () => {
   const billing = useBillingService();
   afterEach(() => billing.stripe.reset());

@@ -159,8 +159,8 @@ describe('a request whose credential ends', () => {
   });
 
   /**
-   * Locks the account, and releases it once the request waits for it: behind the change of its credential, which waits as
-   * well, or unlike the change, if that happens without the lock.
+   * Locks the account, and releases it once the request waits for it: behind the change of its credential, which waits
+   * as well, or unlike the change, if that happens without the lock.
    */
   async function sendAfter<End>(
     accountId: number,

@@ -60,7 +60,9 @@ describe('hostile bodies for a process with the flags of the Procfile', function
       body,
     });
 
-  /** Sends a create with images. Different numbers make different files, since one that is known is not decoded again. */
+  /**
+   * Sends a create with images. Different numbers make different files, since one that is known is not decoded again.
+   */
   const sendImages = (sender: TestCustomer, files: Buffer[], number: number) => {
     const images = files.map((file) => {
       const content = Buffer.concat([file, Buffer.from(String(number))]);
@@ -71,8 +73,8 @@ describe('hostile bodies for a process with the flags of the Procfile', function
 
   let served = 0;
   /**
-   * Asserts the status of attacks. Until all have ended, requests of another customer are served within a second. One of
-   * ten may take longer, since other tests share the machine.
+   * Asserts the status of attacks. Until all have ended, requests of another customer are served within a second. One
+   * of ten may take longer, since other tests share the machine.
    */
   async function expectHarmless(attacks: Promise<{ status: number }>[], ...statuses: number[]): Promise<void> {
     const ended = Promise.all(attacks);

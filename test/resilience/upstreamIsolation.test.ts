@@ -65,7 +65,9 @@ describe('while one upstream has', () => {
     await other.stop();
   });
 
-  /** Measures how long images at the upstream without a fault take to succeed, and one to be canceled, without readers. */
+  /**
+   * Measures how long images at the upstream without a fault take to succeed, and one to be canceled, without readers.
+   */
   async function measure(): Promise<typeof alone> {
     service.upstream.reset();
     const images = await Promise.all(Array.from({ length: 3 }, () => customer.createImage()));

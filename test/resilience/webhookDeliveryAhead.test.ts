@@ -32,7 +32,10 @@ describe('deliveries that are leased in advance', () => {
     await receiver.stop();
   });
 
-  /** Leases eight deliveries of which two may be in flight, and starts attempts. @returns those that have ended, as they do. */
+  /**
+   * Leases eight deliveries of which two may be in flight, and starts attempts. @returns those that have ended, as they
+   * do.
+   */
   async function attemptEight(): Promise<(number | 'released' | null)[]> {
     await insertDeliveries(service, endpoint.id, 20);
     const { leased } = await claim((await claim([])).leased);

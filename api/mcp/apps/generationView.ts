@@ -5,8 +5,8 @@ import { perService } from '../../../shared/lib/serviceScope.ts';
 import { listOfferedModels } from '../tools/modelTexts.ts';
 
 /*
- * The MCP Apps extension (SEP-1865, version 2026-01-26): a page that the client shows in the chat beside the result of a
- * tool. Offered to every client: some that show it do not declare the extension, and others ignore it.
+ * The MCP Apps extension (SEP-1865, version 2026-01-26): a page that the client shows in the chat beside the result of
+ * a tool. Offered to every client: some that show it do not declare the extension, and others ignore it.
  */
 
 export const APPS_EXTENSION = 'io.modelcontextprotocol/ui';

@@ -22,7 +22,9 @@ type ToolCall = Pick<ServerContext['mcpReq'], 'id' | '_meta' | 'inputResponses'>
   notify: (notification: Notification) => Promise<void>;
 };
 
-/** Runs a tool. Errors of the service become tool results that the model can read; an unknown tool is a protocol error. */
+/**
+ * Runs a tool. Errors of the service become tool results that the model can read; an unknown tool is a protocol error.
+ */
 export async function callTool(
   name: string,
   input: unknown,

@@ -45,7 +45,9 @@ export function toErrorResult({ code, message, knownFields }: ServiceError): Cal
 
 const billingPageUrl = () => `${config.BASE_URL}/account/billing/`;
 
-/** Advice for the model, added to the error's own detail. No full stop follows a URL: some clients add it to the URL. */
+/**
+ * Advice for the model, added to the error's own detail. No full stop follows a URL: some clients add it to the URL.
+ */
 const NEXT_STEPS: Partial<Record<ServiceError['code'], () => string>> = {
   subscription_required: () => `${billingPageUrl()} lists the plans.`,
   insufficient_credits: () => `get_usage returns the balance; at ${billingPageUrl()} the user can add credits.`,

@@ -93,7 +93,9 @@ function buildModelChoice(models: readonly CatalogModel[]): TSchema {
   );
 }
 
-/** Unites the parameters of models: required if all of them require it, and with the values that any of them accepts. */
+/**
+ * Unites the parameters of models: required if all of them require it, and with the values that any of them accepts.
+ */
 function uniteParams(models: readonly CatalogModel[]): TObject {
   const names = [...new Set(models.flatMap(({ params }) => Object.keys(params.properties)))];
   const properties = names.map((name): [string, TSchema] => {
@@ -138,7 +140,9 @@ function describeImages(models: readonly CatalogModel[]): string {
   return `To use an image that was generated before, pass "generation:" and its uuid as ${joinOr([...names])}. `;
 }
 
-/** Describes the models to choose from. Clients pass the text to their assistant with every request, so it stays short. */
+/**
+ * Describes the models to choose from. Clients pass the text to their assistant with every request, so it stays short.
+ */
 function describeModels(models: readonly CatalogModel[]): string {
   const described = models.map(describeModel).join('; ');
   if (described.length <= MODEL_TEXTS_MAX_CHARACTERS) return described;

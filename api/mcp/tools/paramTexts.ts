@@ -8,8 +8,8 @@ import {
 import { listPrices } from '../../../shared/lib/catalog/price.ts';
 
 /**
- * Describes each parameter of models for the model that fills it in: with the description of the catalog or a usual one,
- * and whether the price depends on it.
+ * Describes each parameter of models for the model that fills it in: with the description of the catalog or a usual
+ * one, and whether the price depends on it.
  */
 export function describeParams(kind: ModelKind, params: TObject, models: readonly CatalogModel[]): TObject {
   const properties = Object.entries(params.properties).map(([name, schema]) => [

@@ -38,7 +38,8 @@ const PAGES: Partial<Record<ErrorCode, string>> = {
  * Asks a client that declared URL elicitation to open the page where its user can resolve the error. The page requires
  * a sign-in, and its address does not identify the user.
  * @param hasInputResponses true if a stateless client repeats its request after it was asked.
- * @returns the result that asks a stateless client; null for other clients and errors, and if the page was shown already.
+ * @returns the result that asks a stateless client; null for other clients and errors, and if the page was shown
+ *   already.
  * @throws UrlElicitationRequiredError for a client with a session (MCP 2025-11-25: URL Elicitation Required Error).
  */
 export function requestAccountPage(

@@ -30,7 +30,10 @@ interface StoredMcpSession {
 /** Interval between writes of a session's last use. Reading a session is one command, and usually writes nothing. */
 const TOUCH_INTERVAL_MS = MINUTE_MS;
 
-/** First version whose clients know the error that asks them to open a page. Some declare the capability in earlier ones. */
+/**
+ * First version whose clients know the error that asks them to open a page. Some declare the capability in earlier
+ * ones.
+ */
 const URL_ELICITATION_SINCE = '2025-11-25';
 
 /** Creates a session. The account's least recently used sessions above the limit are deleted. @returns its id. */
@@ -144,8 +147,8 @@ export async function saveLastSentEventId(sessionId: string, eventId: string): P
 }
 
 /**
- * Reads the events after a position: the JSON text of each, with the id that a stream can resume from. Null when another
- * stream was claimed or the session has ended.
+ * Reads the events after a position: the JSON text of each, with the id that a stream can resume from. Null when
+ * another stream was claimed or the session has ended.
  */
 export async function readEventsAfter(
   { id: sessionId, accountId }: McpSession,

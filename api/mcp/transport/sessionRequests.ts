@@ -96,8 +96,8 @@ function buildRequestKey(sessionId: string | null, id: RequestId): string {
 }
 
 /**
- * Calls a tool with the same response as the library's, which validates each message seven times: that would take half of
- * the time of a call.
+ * Calls a tool with the same response as the library's, which validates each message seven times: that would take half
+ * of the time of a call.
  */
 async function answerToolCall(
   message: JSONRPCRequest,

@@ -57,8 +57,8 @@ export async function serveSessionStream(ctx: Context, session: McpSession, last
     if (session.version >= PRIMING_EVENT_SINCE) stream.send('', position);
     try {
       while (stream.isOpen() && !state().isStopping) {
-        // Before the events are read, so that one that arrives meanwhile is read next. Not `once` of `node:events`, which
-        // listens for errors as well: these would be a session to wake.
+        // Before the events are read, so that one that arrives meanwhile is read next. Not `once` of `node:events`,
+        // which listens for errors as well: these would be a session to wake.
         const woken = new Promise<void>((resolve) => wakes.once(session.id, () => resolve()));
         const events = await readEventsAfter(session, token, position).catch(() => []);
         if (events === null) break;

@@ -103,7 +103,10 @@ async function serveSubscriptions(
 /** Maximum number of generations per subscription stream. */
 const SUBSCRIPTIONS_MAX = 100;
 
-/** Removes subscriptions to generations that do not exist or belong to another account. The acknowledgement lists the rest. */
+/**
+ * Removes subscriptions to generations that do not exist or belong to another account. The acknowledgement lists the
+ * rest.
+ */
 async function filterSubscriptions(
   ctx: Context,
   message: JSONRPCRequest,

@@ -79,9 +79,9 @@ export function sendConsentPage(ctx: Context, { request, account, offered, probl
 }
 
 /**
- * Names the publisher of a client. A metadata document proves its host; the code reaches that publisher for certain only
- * if it is returned to a web address of the document, because other programs of a computer can receive it as well. For the
- * same reason the service's own command line is not shown as verified.
+ * Names the publisher of a client. A metadata document proves its host; the code reaches that publisher for certain
+ * only if it is returned to a web address of the document, because other programs of a computer can receive it as well.
+ * For the same reason the service's own command line is not shown as verified.
  */
 function Publisher({ client, redirectUri }: { client: OAuthClient; redirectUri: string }): VNode {
   if (client.client_id === CLI_CLIENT.client_id) {

@@ -75,8 +75,8 @@ export function validateScopes(parameters: OAuthParameters): Scope[] {
 }
 
 /**
- * Returns the PKCE challenge, which is required, with S256 only (spec: Authentication). The exchange of the code compares
- * it with the verifier (`exchangeCode` in the domain).
+ * Returns the PKCE challenge, which is required, with S256 only (spec: Authentication). The exchange of the code
+ * compares it with the verifier (`exchangeCode` in the domain).
  * @throws OAuthError for the client
  */
 export function validatePkce(parameters: OAuthParameters): string {

@@ -39,7 +39,10 @@ export async function nameCurrentAccount(ctx: Context, known?: readonly JoinedAc
   return nameAccount(current, accounts);
 }
 
-/** Names an account of a person by the address of its owner; if several of them have it, also by plan, balance and date of creation. */
+/**
+ * Names an account of a person by the address of its owner; if several of them have it, also by plan, balance and date
+ * of creation.
+ */
 function nameAccount(account: JoinedAccount, accounts: readonly JoinedAccount[]): string {
   const { email, plan_slug: slug, balance, created_at: createdAt } = account;
   if (accounts.filter((other) => other.email === email).length === 1) return email;

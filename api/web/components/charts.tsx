@@ -49,8 +49,8 @@ interface StackedBarChartProps extends ChartProps {
 }
 
 /**
- * Vertical bar chart with an axis, a line at each of its values, and the values of a bar beside the pointer. A list of all
- * values follows, for the keyboard and for exact figures.
+ * Vertical bar chart with an axis, a line at each of its values, and the values of a bar beside the pointer. A list of
+ * all values follows, for the keyboard and for exact figures.
  */
 export function StackedBarChart({
   title,

@@ -49,8 +49,8 @@ interface FieldsProps<Name> {
 }
 
 /**
- * Defines a form for a request of the API, by the names of the request's fields. The length of texts, and whether a field
- * must be filled in, come from the schema.
+ * Defines a form for a request of the API, by the names of the request's fields. The length of texts, and whether a
+ * field must be filled in, come from the schema.
  * @param prefix beginning of the ids of the controls.
  */
 export function defineForm<Definitions extends Fields>(
@@ -78,7 +78,9 @@ export function defineForm<Definitions extends Fields>(
         )}
       </>
     ),
-    /** Reads the request from a form, without the fields that it does not contain. @throws ServiceError validation_error */
+    /**
+     * Reads the request from a form, without the fields that it does not contain. @throws ServiceError validation_error
+     */
     read: (form: URLSearchParams, only: readonly Name[] = names): Values<Definitions> => {
       const values = only.map((name) => [name, find(name).read(form, name)]);
       return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Values<Definitions>;

@@ -12,7 +12,8 @@ export type ErrorWrapper = (handler: PageHandler) => PageHandler;
 /**
  * Returns a wrapper for the handlers of a page's forms: a service error is shown on that page. One about the session is
  * not, since the page is for signed-in customers.
- * @param fallback wrapper that shows the error on another page if this one cannot be shown, as of a key that does not exist.
+ * @param fallback wrapper that shows the error on another page if this one cannot be shown, as of a key that does not
+ *   exist.
  */
 export function showErrorsOn(render: RenderProblem, fallback?: ErrorWrapper): ErrorWrapper {
   if (fallback !== undefined) return (handler) => fallback(showErrorsOn(render)(handler));

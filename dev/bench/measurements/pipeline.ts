@@ -126,7 +126,8 @@ async function runPipelineRound(
   const processes = {
     api,
     worker: () => readOwnProcessorMs(worker.pid),
-    // Its ratio between two versions is 1.00 unless rendering has changed, which shows how far the others can be trusted.
+    // Its ratio between two versions is 1.00 unless rendering has changed, which shows how far the others can be
+    // trusted.
     thumbnails: () => readChildrenProcessorMs(worker.pid),
     client: http,
     upstream,

@@ -38,7 +38,10 @@ export async function sendPageRequest(
   return reply;
 }
 
-/** Returns true for a page that may be the response. A month may pass before a request or during it, which ends the session. */
+/**
+ * Returns true for a page that may be the response. A month may pass before a request or during it, which ends the
+ * session.
+ */
 export function isExpectedPage({ status, text }: Pick<HttpReply, 'status' | 'text'>): boolean {
   if (typeof status !== 'number' || EXPECTED_STATUSES.includes(status)) return true;
   return status === 401 && SESSION_ENDED_DETAILS.some((detail) => text.includes(detail));

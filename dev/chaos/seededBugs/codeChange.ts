@@ -39,8 +39,8 @@ export function applyCodeChange(source: string, { file, within, find, replace }:
 }
 
 /**
- * Parses changes. Each begins a line with `path/file.ts declaration: find --> replace`, without the declaration if the whole
- * file is searched, and may continue on further lines.
+ * Parses changes. Each begins a line with `path/file.ts declaration: find --> replace`, without the declaration if the
+ * whole file is searched, and may continue on further lines.
  */
 export function parseCodeChanges(text: string): CodeChange[] {
   const changes = text.split(/^\s*(?=\S+\.(?:ts|sql)(?: \w+)?:)/m).filter((change) => change.trim() !== '');

@@ -15,8 +15,8 @@ interface BugResult {
 }
 
 /**
- * Tries the bugs whose name contains a text with seeds from 1 on, and prints the results. The exit status becomes 1 if one is
- * not detected.
+ * Tries the bugs whose name contains a text with seeds from 1 on, and prints the results. The exit status becomes 1 if
+ * one is not detected.
  * @param seconds length of the fault phase of each run.
  */
 export async function tryBugs(seeds: number, seconds: number, only: string): Promise<void> {

@@ -8,8 +8,8 @@ export interface ServiceResources {
 }
 
 /**
- * Variables of a service for chaos, bench and tests: its resources, no rate limits for requests from one machine, and no
- * request to the internet.
+ * Variables of a service for chaos, bench and tests: its resources, no rate limits for requests from one machine, and
+ * no request to the internet.
  */
 export function buildServiceEnv({ databaseUrl, redisUrl, redisPrefix, mediaDir }: ServiceResources) {
   return {

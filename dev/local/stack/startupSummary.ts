@@ -51,7 +51,10 @@ export function formatBrowserAddresses(
   return `Open in a browser:\n\n${alignColumns(lines)}`;
 }
 
-/** Formats the commands that lead to a first image, or video if the catalog has no image model, ready to paste into a terminal in any folder. */
+/**
+ * Formats the commands that lead to a first image, or video if the catalog has no image model, ready to paste into a
+ * terminal in any folder.
+ */
 export function formatFirstSteps(
   { BASE_URL, STRIPE_SECRET_KEY, CATALOG }: Pick<Config, 'BASE_URL' | 'STRIPE_SECRET_KEY' | 'CATALOG'>,
   dataDir: string,

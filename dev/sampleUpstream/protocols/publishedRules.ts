@@ -2,8 +2,9 @@ import { buildIssue, type InputIssue, readChoice, readInteger, type RequestInput
 import type { ProtocolRequest } from './protocol.ts';
 
 /**
- * Extracts of the published descriptions of fal, OpenAI and Replicate: what their servers reject and other servers of the
- * same protocol may accept. A request of the service that breaks them fails a test instead of a customer's generation.
+ * Extracts of the published descriptions of fal, OpenAI and Replicate: what their servers reject and other servers of
+ * the same protocol may accept. A request of the service that breaks them fails a test instead of a customer's
+ * generation.
  */
 
 /** OpenAI's `CreateImageRequest` and `CreateImageEditRequest`, for its own models. */

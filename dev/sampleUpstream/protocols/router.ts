@@ -26,7 +26,9 @@ export async function readRequest(request: IncomingMessage): Promise<ProtocolReq
   return { method, path, query, headers, body: await parseRequestBody(request) };
 }
 
-/** Routes requests: files and public keys, without a key; OpenAI and Replicate under `/v1`; everything else is fal's. */
+/**
+ * Routes requests: files and public keys, without a key; OpenAI and Replicate under `/v1`; everything else is fal's.
+ */
 export function routeRequest(request: ProtocolRequest, context: ProtocolContext): RoutedRequest {
   const { method, path, headers } = request;
   const isRead = method === 'GET' || method === 'HEAD';

@@ -19,7 +19,9 @@ interface CatalogFields {
   inputs?: Record<string, { role: string; max: number; required: boolean }>;
 }
 
-/** Finds a model by its slug, or the first one of a kind that is available. @throws CommandError that names the others. */
+/**
+ * Finds a model by its slug, or the first one of a kind that is available. @throws CommandError that names the others.
+ */
 export async function findModel(
   client: Genmeter,
   { slug, kind }: { slug: string | undefined; kind?: Model['kind'] },

@@ -36,8 +36,8 @@ export class Uploads {
   }
 
   /**
-   * Uploads an image: creates the upload, sends the file and has it decoded. Check whether the `status` of the result is
-   * `ready` or `failed`.
+   * Uploads an image: creates the upload, sends the file and has it decoded. Check whether the `status` of the result
+   * is `ready` or `failed`.
    */
   async upload(file: ImageFile, contentType: CreateUpload['content_type'], options?: RequestOptions): Promise<Upload> {
     const bytes = file instanceof Blob ? file.size : file.byteLength;

@@ -79,8 +79,8 @@ interface CreateKeyOptions {
 /**
  * Creates an API key. Its text is returned only here.
  * @param caller whose credential must not have been changed or revoked meanwhile.
- * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted, or
- *   without test mode; insufficient_scope or invalid_api_key if the caller's key was changed or revoked meanwhile.
+ * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted,
+ *   or without test mode; insufficient_scope or invalid_api_key if the caller's key was changed or revoked meanwhile.
  */
 export async function createApiKey(
   caller: Caller,
@@ -172,9 +172,9 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
 /**
  * Changes the name or options of a key. What is not given stays as it is. Takes effect immediately on every process: a
  * request that was admitted with other rights is rejected once it has locked the account.
- * @throws ServiceError not_found when the account has no such key; validation_error for invalid options, or if the key is
- *   revoked or has expired, or would be changed and has another version than expected; insufficient_scope if the key acts
- *   with rights that the caller lacks, or the caller's key was changed meanwhile.
+ * @throws ServiceError not_found when the account has no such key; validation_error for invalid options, or if the key
+ *   is revoked or has expired, or would be changed and has another version than expected; insufficient_scope if the key
+ *   acts with rights that the caller lacks, or the caller's key was changed meanwhile.
  */
 export async function updateApiKey(
   caller: Caller,

@@ -29,7 +29,9 @@ export const SESSION_ENDED_DETAIL = 'The session has ended: sign in again.';
 export const SESSION_ENDED_MEANWHILE_DETAIL =
   'The session ended while the request ran. Nothing was created or changed: sign in again.';
 
-/** Builds the error for a key that is not valid, or a session or an application that was ended while its request ran. */
+/**
+ * Builds the error for a key that is not valid, or a session or an application that was ended while its request ran.
+ */
 export function invalidCredentialError({ credential: { kind } }: Pick<Caller, 'credential'>): ServiceError {
   const details = {
     key: UNKNOWN_KEY_DETAIL,
@@ -48,7 +50,10 @@ export function hashApiKey(key: string): Buffer | null {
   return KEY_FORMAT.test(key) ? sha256(key) : null;
 }
 
-/** Columns of {@link KeyOwnerRow}, of the key `k`, its account `a` and the member `m` who made it. Most keys have no options, which take time to parse. */
+/**
+ * Columns of {@link KeyOwnerRow}, of the key `k`, its account `a` and the member `m` who made it. Most keys have no
+ * options, which take time to parse.
+ */
 export const KEY_OWNER_COLUMNS = `coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
           k.member_number, m.role AS member_role,
           a.suspended_at IS NOT NULL AS is_suspended,
@@ -60,7 +65,10 @@ export const KEY_OWNER_COLUMNS = `coalesce(k.test_account_id, k.account_id) AS a
                                       'hasExpired', k.revoked_at IS NOT NULL OR k.expires_at <= :now,
                                       'allowedModels', k.allowed_models, 'allowedIps', k.allowed_ips) END AS options`;
 
-/** Keys that have an owner. An expired one is found although it is revoked, so that its error can say why it stopped working. */
+/**
+ * Keys that have an owner. An expired one is found although it is revoked, so that its error can say why it stopped
+ * working.
+ */
 export const IS_OWNED_KEY = '(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)';
 
 const FIND_KEY_OWNERS = prepared(
@@ -119,8 +127,8 @@ export async function verifyApiKey(key: KeyCredential): Promise<Caller> {
 }
 
 /**
- * Returns the caller of a key as this process last read it, or undefined. The account of a key never changes; the key may
- * have been restricted or revoked since, so that a statement that uses the account verifies the key.
+ * Returns the caller of a key as this process last read it, or undefined. The account of a key never changes; the key
+ * may have been restricted or revoked since, so that a statement that uses the account verifies the key.
  */
 export function recallKeyCaller(key: KeyCredential): Caller | undefined {
   const caller = readCallers().get(key.hash.toString('hex'));
@@ -154,8 +162,8 @@ export function buildKeyCaller(key: KeyCredential, owner: KeyOwnerRow | undefine
 const buildMember = ({ member_number: number, member_role: role }: KeyOwnerRow): CallerMember => ({ number, role });
 
 /**
- * Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. A key that
- * is limited in another way does not have the scope `account` unless it is named.
+ * Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. A key
+ * that is limited in another way does not have the scope `account` unless it is named.
  */
 function buildRestrictions({ options }: KeyOwnerRow): Restrictions | undefined {
   if (options === null) return undefined;

@@ -16,16 +16,17 @@ import {
 } from './credentials.ts';
 
 /**
- * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks the
- * account, except a browser that signs itself out; a request verifies its credential again once it has the lock.
+ * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks
+ * the account, except a browser that signs itself out; a request verifies its credential again once it has the lock.
  */
 
 /**
- * Runs a transaction with the account of a caller locked, and its credential verified: its key is valid and has the rights
- * with which the request was admitted, or its session is open and acts on the account, or its grant is not revoked, and its
- * member has the same role. These stay so until the transaction ends.
- * @throws ServiceError account_suspended; insufficient_scope for a key that was changed, or a role; invalid_api_key for a key
- *   that was revoked or has expired, for a session that has ended or acts on another account by now, or for a revoked grant.
+ * Runs a transaction with the account of a caller locked, and its credential verified: its key is valid and has the
+ * rights with which the request was admitted, or its session is open and acts on the account, or its grant is not
+ * revoked, and its member has the same role. These stay so until the transaction ends.
+ * @throws ServiceError account_suspended; insufficient_scope for a key that was changed, or a role; invalid_api_key for
+ *   a key that was revoked or has expired, for a session that has ended or acts on another account by now, or for a
+ *   revoked grant.
  */
 export function withAccountOfCaller<Result>(
   caller: Caller,
@@ -91,8 +92,8 @@ export function keyChangedError(code: 'invalid_api_key' | 'insufficient_scope', 
 }
 
 /**
- * Runs a change as {@link withAccountOfCaller}, and again after a deadlock, which ends the transaction without a change.
- * Without a credential, the change runs by itself.
+ * Runs a change as {@link withAccountOfCaller}, and again after a deadlock, which ends the transaction without a
+ * change. Without a credential, the change runs by itself.
  * @param name of the change, for the log.
  * @param change takes the transaction, if there is one, and locks the account before anything else.
  */

@@ -17,8 +17,8 @@ export interface ActingProgram {
 }
 
 /**
- * Rejects the change of a program that acts with rights which the role of the caller lacks: without its restrictions, the
- * program would give them to everyone who has it.
+ * Rejects the change of a program that acts with rights which the role of the caller lacks: without its restrictions,
+ * the program would give them to everyone who has it.
  * @throws ServiceError insufficient_scope
  */
 export async function assertEnoughRights(

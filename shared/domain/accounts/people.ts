@@ -5,8 +5,8 @@ import { Person } from '../../tables/Person.ts';
 import type { Caller } from './caller.ts';
 
 /**
- * People, who sign in and are members of accounts. Transactions lock accounts, in the order of their ids, before people.
- * See docs/adr/0017-people-and-members.md.
+ * People, who sign in and are members of accounts. Transactions lock accounts, in the order of their ids, before
+ * people. See docs/adr/0017-people-and-members.md.
  */
 
 /** Columns of a person that the accounts that it owns show as their own. */
@@ -17,7 +17,10 @@ export function pickOwnerColumns({ email, first_name, language, use_case, social
   return { email, first_name, language, use_case, social_provider };
 }
 
-/** Finds the person behind a session, or who made a key or approved an application. Undefined: the service, or test mode. */
+/**
+ * Finds the person behind a session, or who made a key or approved an application. Undefined: the service, or test
+ * mode.
+ */
 export async function findPersonOfCaller(
   { accountId, member }: Pick<Caller, 'accountId' | 'member'>,
   transaction?: Transaction,
@@ -42,7 +45,9 @@ export interface Recipient {
   recipient_language: string;
 }
 
-/** Addresses a message about a member to that member, also if it owns the account, which may be handed over meanwhile. */
+/**
+ * Addresses a message about a member to that member, also if it owns the account, which may be handed over meanwhile.
+ */
 export async function describeRecipient(
   transaction: Transaction,
   { person_id: personId }: Pick<Member, 'person_id'>,

@@ -87,8 +87,8 @@ export interface SecurityEventInput {
 }
 
 /**
- * Records a change of credentials or access in the security log of its account, in the transaction of the change, and logs it
- * once that is committed.
+ * Records a change of credentials or access in the security log of its account, in the transaction of the change, and
+ * logs it once that is committed.
  */
 export async function recordSecurityEvent(transaction: Transaction, input: SecurityEventInput): Promise<void> {
   const { accountId, event, origin, details = {} } = input;
@@ -132,8 +132,8 @@ function writeAuditLine(
 }
 
 /**
- * Returns whether the security log of an account has no sign-in of a member with this browser. Its version does not matter.
- * At the first sign-in of a member, no browser is unknown.
+ * Returns whether the security log of an account has no sign-in of a member with this browser. Its version does not
+ * matter. At the first sign-in of a member, no browser is unknown.
  */
 export async function isUnknownBrowser(
   transaction: Transaction,

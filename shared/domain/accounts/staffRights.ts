@@ -31,8 +31,8 @@ export async function grantStaffRights({ id, email, staff_since }: Person): Prom
 
 /**
  * Returns whether a caller has staff rights: the person owns the account that the caller acts on, its address is on the
- * staff list and, for a session, the identity that opened it has them. A key has the rights of its account (spec: API keys),
- * unless its creator had no staff rights, or the account was handed over since.
+ * staff list and, for a session, the identity that opened it has them. A key has the rights of its account (spec: API
+ * keys), unless its creator had no staff rights, or the account was handed over since.
  */
 export async function isStaff(caller: Pick<Caller, 'accountId' | 'credential' | 'member'>): Promise<boolean> {
   // The audit log names staff by the account that they own.
@@ -43,7 +43,9 @@ export async function isStaff(caller: Pick<Caller, 'accountId' | 'credential' | 
   return isVerified && !(await lacksStaffRights(person, caller.credential));
 }
 
-/** Returns whether a key, or the identity that opened a session, lacks the staff rights that its person has or may get. */
+/**
+ * Returns whether a key, or the identity that opened a session, lacks the staff rights that its person has or may get.
+ */
 async function lacksStaffRights(
   { id, staff_since: staffSince }: Person,
   credential: Credential,
@@ -78,8 +80,8 @@ export async function makesKeysWithoutStaffRights(
 }
 
 /**
- * Takes the staff rights from all keys of a locked account that gets another owner: the programs of its team use those that
- * the new owner made as a member.
+ * Takes the staff rights from all keys of a locked account that gets another owner: the programs of its team use those
+ * that the new owner made as a member.
  */
 export async function removeStaffRightsOfKeys(transaction: Transaction, accountId: number): Promise<void> {
   await ApiKey.query(transaction).where({ account_id: accountId }).patch({ lacks_staff_rights: true });

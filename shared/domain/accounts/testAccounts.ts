@@ -7,8 +7,8 @@ import { TEST_PARALLEL_LIMIT } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 
 /**
- * Test accounts: what a test key does happens in a second account, which belongs to the live one. Everything is scoped by
- * account, so test data never mixes with live data. See docs/adr/0012-test-accounts.md.
+ * Test accounts: what a test key does happens in a second account, which belongs to the live one. Everything is scoped
+ * by account, so test data never mixes with live data. See docs/adr/0012-test-accounts.md.
  */
 
 /** @throws ServiceError validation_error unless this service has an upstream for test mode. */
@@ -69,8 +69,8 @@ export async function patchTestAccount(
 }
 
 /**
- * Locks the test account of a live account that the transaction has locked, if it has one: charges that have read its keys
- * end before a change of a key is committed.
+ * Locks the test account of a live account that the transaction has locked, if it has one: charges that have read its
+ * keys end before a change of a key is committed.
  */
 export async function lockTestAccount(transaction: Transaction, liveAccountId: number): Promise<void> {
   await Account.query(transaction).where({ live_account_id: liveAccountId }).forNoKeyUpdate().select('id');

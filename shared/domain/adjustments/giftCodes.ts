@@ -35,8 +35,8 @@ const PREFIX_SYMBOLS = 4;
 
 /**
  * Creates a gift code. Its text is returned only here. The reason of the actor is its note, which customers do not see.
- * @throws ServiceError validation_error for an expiry in the past; admin_required if all redemptions together need a second
- *   member of staff, or are above the member's daily limit.
+ * @throws ServiceError validation_error for an expiry in the past; admin_required if all redemptions together need a
+ *   second member of staff, or are above the member's daily limit.
  */
 export async function createGiftCode(
   actor: Actor,
@@ -124,8 +124,8 @@ export interface RedeemedGiftCode {
 /**
  * Redeems a gift code: posts its credits to the top-up bucket, once for each account.
  * @returns its credits, and the balance after them.
- * @throws ServiceError validation_error if the code is unknown, revoked, expired or used up, or was redeemed by this account,
- *   or the account is being deleted; errors of the caller's credential.
+ * @throws ServiceError validation_error if the code is unknown, revoked, expired or used up, or was redeemed by this
+ *   account, or the account is being deleted; errors of the caller's credential.
  */
 export async function redeemGiftCode(
   caller: Caller,

@@ -51,8 +51,8 @@ interface CommissionInput extends InvoiceAmounts {
 const MAX_CENTS = 2_147_483_647;
 
 /**
- * Reads a paid invoice of a subscription. May be repeated at any time: after the payment, a refund, a dispute, or before
- * a payout.
+ * Reads a paid invoice of a subscription. May be repeated at any time: after the payment, a refund, a dispute, or
+ * before a payout.
  * @returns null if it earns no commission: it is not a paid one of a subscription, belongs to no referred account, or
  * was paid after the affiliate's account was erased.
  */
@@ -114,7 +114,9 @@ async function isCommissionDue(
 
 const MISSING_BATCH_SIZE = 200;
 
-/** Paid invoices of referred accounts without a commission, whose event was lost. Others have a `commission_problem`. */
+/**
+ * Paid invoices of referred accounts without a commission, whose event was lost. Others have a `commission_problem`.
+ */
 const MISSING_COMMISSIONS = prepared(
   'missing_commissions',
   `SELECT i.uuid, i.stripe_invoice_id AS invoice_id

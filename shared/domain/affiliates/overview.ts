@@ -13,7 +13,9 @@ export interface AffiliateOverview {
     /** Referred accounts, and how many of them have a subscription now. */
     referrals: number;
     active: number;
-    /** All earnings. `pending_cents` is the part not paid out yet, below zero if more was paid out than is earned now. */
+    /**
+     * All earnings. `pending_cents` is the part not paid out yet, below zero if more was paid out than is earned now.
+     */
     lifetime_earnings_cents: number;
     pending_cents: number;
     paid_cents: number;

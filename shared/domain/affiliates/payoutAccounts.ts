@@ -23,8 +23,8 @@ const REJECTED_DETAIL = 'Payouts cannot be set up at the moment. Try again later
  * Returns a link to the processor's onboarding, where an affiliate enters their identity and bank account. The
  * connected account is created once, and again if it no longer exists; each link is new, as it is valid for minutes and
  * one visit. Simulated payments enable payouts right away and link to the account page.
- * @throws ServiceError not_found if the account is not enrolled; validation_error while it is being deleted; internal_error (503) while the processor is
- * unavailable, or if it rejects the request.
+ * @throws ServiceError not_found if the account is not enrolled; validation_error while it is being deleted;
+ * internal_error (503) while the processor is unavailable, or if it rejects the request.
  */
 export async function createPayoutOnboardingLink(accountId: number): Promise<string> {
   assertNotDeleting(await Account.query().findById(accountId).throwIfNotFound());

@@ -54,8 +54,8 @@ const ADD_SETTLED_CENTS = prepared(
 /**
  * Records this month's payout of an affiliate before its transfer is requested. Reversals of commissions that were paid
  * out are deducted; if they exceed the earnings, nothing is paid and the rest is carried over. Commissions that were
- * not synced lately are not paid, but their reversals are deducted. Creates none if there is nothing to pay, this month has
- * a payout already, the outcome of another payout is unknown, or the account is suspended.
+ * not synced lately are not paid, but their reversals are deducted. Creates none if there is nothing to pay, this month
+ * has a payout already, the outcome of another payout is unknown, or the account is suspended.
  */
 export async function createPayout(affiliateId: number): Promise<void> {
   const monthStart = getMonthStart(now());
@@ -108,8 +108,8 @@ export function canReceivePayouts({ payout_enabled: isEnabled, connect_account_i
 }
 
 /**
- * Transfers a payout, whose uuid is the key. A transfer to the affiliate that no payout has recorded is taken as that of
- * this one: its response was lost, or the database was restored to a time before it.
+ * Transfers a payout, whose uuid is the key. A transfer to the affiliate that no payout has recorded is taken as that
+ * of this one: its response was lost, or the database was restored to a time before it.
  */
 export const TRANSFER_PAYOUT: TaskKind = {
   name: 'payout.transfer',
@@ -169,9 +169,9 @@ const ADJUST_ITEM = prepared(
 );
 
 /**
- * Marks a payout as paid by a transfer, unless it was rejected meanwhile: then the next payout finds the transfer. One that
- * was found may be of another amount, as other commissions are known now. The difference is settled as well, so that a
- * later payout deducts or pays it.
+ * Marks a payout as paid by a transfer, unless it was rejected meanwhile: then the next payout finds the transfer. One
+ * that was found may be of another amount, as other commissions are known now. The difference is settled as well, so
+ * that a later payout deducts or pays it.
  */
 async function markPayoutPaid(payout: Payout, transfer: ProcessorTransfer | null): Promise<void> {
   const { uuid, affiliate_id: accountId, month } = payout;

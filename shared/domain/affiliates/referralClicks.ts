@@ -5,7 +5,10 @@ import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ReferralClicks } from '../../tables/ReferralClicks.ts';
 
-/** Updates each affiliate's row of the day once per statement, in one order in all processes so that they never deadlock. */
+/**
+ * Updates each affiliate's row of the day once per statement, in one order in all processes so that they never
+ * deadlock.
+ */
 const COUNT_CLICKS = prepared(
   'count_referral_clicks',
   `INSERT INTO referral_clicks AS c (affiliate_id, day, clicks)

@@ -34,8 +34,8 @@ export interface AuditRecord {
 
 /**
  * Writes the audit entry of a staff action, in the transaction of the action: no entry, no action.
- * @throws ServiceError admin_required for an action on an account that the member of staff is a member of, or on that of
- *   other staff, or one that gives back more than the role may in a day.
+ * @throws ServiceError admin_required for an action on an account that the member of staff is a member of, or on that
+ *   of other staff, or one that gives back more than the role may in a day.
  */
 export async function recordAuditEntry(transaction: Transaction, actor: Actor, record: AuditRecord): Promise<void> {
   const { action, accountId, targetId, before = null, after = null } = record;
@@ -61,8 +61,8 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
 }
 
 /**
- * Only the role `admin` acts on accounts of staff, and on accounts that it is a member of: others would credit themselves, or
- * end the access of an admin.
+ * Only the role `admin` acts on accounts of staff, and on accounts that it is a member of: others would credit
+ * themselves, or end the access of an admin.
  */
 export async function mayActOn(
   transaction: Transaction,

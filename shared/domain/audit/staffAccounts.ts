@@ -4,8 +4,8 @@ import { AuditEntry } from '../../tables/AuditEntry.ts';
 import { Member } from '../../tables/Member.ts';
 
 /**
- * Lists the ids of the accounts that belong to the owner of an account. A member of staff may own several, and has staff
- * rights in each: what one person may do alone counts for all of them.
+ * Lists the ids of the accounts that belong to the owner of an account. A member of staff may own several, and has
+ * staff rights in each: what one person may do alone counts for all of them.
  */
 export async function listAccountsWithSameOwner(transaction: Transaction, accountId: number): Promise<number[]> {
   const email = Account.query(transaction).findById(accountId).select('email');

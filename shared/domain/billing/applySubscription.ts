@@ -220,8 +220,8 @@ const DOUBT =
   'The subscription ended without ever having started here, long after it was paid. Find out if it was used.';
 
 /**
- * Returns the ids of the paid invoices of an ended subscription that the account never got anything for. If it ended long
- * after it was paid and never started here, the database may have been restored from before it, and staff decide.
+ * Returns the ids of the paid invoices of an ended subscription that the account never got anything for. If it ended
+ * long after it was paid and never started here, the database may have been restored from before it, and staff decide.
  */
 function selectOwedInvoices(before: Subscription, invoices: ReviewedInvoice[], endedAt: Date | null) {
   const { activated_at: activatedAt, follow_up: followUp, started_at: startedAt } = before;

@@ -5,8 +5,8 @@ import { type Bindings, prepared, runStatement } from '../../lib/database/prepar
 import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
 
 /*
- * The rule for automatic top-ups: an account may top up automatically, and needs to. The claim, the charge, its retry, the
- * sweep and the prediction of an estimate all evaluate these expressions.
+ * The rule for automatic top-ups: an account may top up automatically, and needs to. The claim, the charge, its retry,
+ * the sweep and the prediction of an estimate all evaluate these expressions.
  */
 
 /** A create waits this long for an automatic top-up; for the one of another create, only until the process stops. */
@@ -37,8 +37,8 @@ export const JOIN_PENDING_TOPUP = `
     ON pending.account_id = a.id AND pending.kind = 'automatic' AND pending.status = 'pending'`;
 
 /**
- * Builds the expression for the {@link AutoTopupState} of the account `a`. While the outcome of a top-up is unknown, another
- * could be a second charge for the same need. Only a burn may lead to a top-up because of the threshold.
+ * Builds the expression for the {@link AutoTopupState} of the account `a`. While the outcome of a top-up is unknown,
+ * another could be a second charge for the same need. Only a burn may lead to a top-up because of the threshold.
  * @param credits as of the need.
  */
 export const buildAutoTopupState = (credits: string): string =>

@@ -25,8 +25,8 @@ import { HOUR_MS } from '../../spec/durations.ts';
 /*
  * The two triggers (spec: Billing, automatic top-ups): a create that the balance does not cover calls
  * `chargeAutoTopupForGeneration` (generations/create.ts); a burn that leaves the balance below the threshold sets
- * `accounts.auto_topup_triggered_at` in the charge's own statement (generations/chargeGenerations.sql), which a job and the sweep
- * pass to `chargeTriggeredAutoTopup`.
+ * `accounts.auto_topup_triggered_at` in the charge's own statement (generations/chargeGenerations.sql), which a job and
+ * the sweep pass to `chargeTriggeredAutoTopup`.
  */
 
 const BALANCE_POLL_INTERVAL_MS = 250;
@@ -127,7 +127,8 @@ async function claimAutoTopup(accountId: number, neededCredits: number | null): 
 
 /**
  * Returns whether the customer has paid, since the trigger was recorded, for a top-up that the database does not have:
- * it was restored from a backup from between the two, and the trigger is due again. `payments.reconcile` adds the credits.
+ * it was restored from a backup from between the two, and the trigger is due again. `payments.reconcile` adds the
+ * credits.
  */
 async function hasUnknownCharge(accountId: number): Promise<boolean> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
@@ -173,7 +174,8 @@ export async function chargeAutoTopup(topup: Topup): Promise<AccountSnapshot | n
   const syncVersion = await nextSyncVersion();
   const paymentMethodId = await processor.findPaymentMethod(customerId);
   const { uuid: topupUuid, amount_cents: amountCents, credits } = topup;
-  // Decided after the request to the processor, which takes seconds at worst. A simulated payment may have been made already.
+  // Decided after the request to the processor, which takes seconds at worst. A simulated payment may have been made
+  // already.
   const isWanted = await withDueGrants(account.id, async (transaction, { suspended_at: suspendedAt }, at) =>
     processor.isSimulated ? suspendedAt === null : isAutoTopupNeeded(topupUuid, at, transaction),
   );

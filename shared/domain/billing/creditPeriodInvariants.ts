@@ -1,14 +1,16 @@
 import { MONTH_PLAN, MONTH_START } from '../credits/periods.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
-/** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */
+/**
+ * Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over.
+ */
 
 /** Start of the n-th month of a subscription. Months are always counted from its start. */
 const getMonthStartSql = (month: string) => `${MONTH_START.installedName}(s.started_at, cast(${month} AS integer))`;
 
 /**
- * Entries of months, by effect key: `{grant|rollover|expiry}:{subscription}:{month}` for a renewal, with `:{number}` for a
- * correction of the month's grant, and `:lapsed:{number}` for what would have expired before the correction.
+ * Entries of months, by effect key: `{grant|rollover|expiry}:{subscription}:{month}` for a renewal, with `:{number}`
+ * for a correction of the month's grant, and `:lapsed:{number}` for what would have expired before the correction.
  */
 const periodEntriesSql = (ledger: string, more = '') => `
   SELECT account_id, number, entry_type, amount, created_at, split_part(effect_key, ':', 2) AS subscription,
@@ -97,8 +99,8 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
          AND (due.month = 0 OR (${getMonthStartSql('due.month')} <= $1 AND ${getMonthStartSql('due.month')} < s.paid_until))`,
   },
   {
-    // Compares with the ledger where it can, since clocks of processes differ. The first month of a year is left out: it may
-    // have been paid later than it started.
+    // Compares with the ledger where it can, since clocks of processes differ. The first month of a year is left out:
+    // it may have been paid later than it started.
     name: 'due-grants-precede-automatic-topups',
     statement: 'No automatic top-up starts between the start of a paid month and the grant of that month.',
     checkedWhen: 'always',

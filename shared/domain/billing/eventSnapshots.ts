@@ -44,7 +44,9 @@ async function fetchInvoiceParts(invoiceId: string): Promise<(AccountSnapshot | 
   return [await fetchSubscription(subscriptionId), await fetchCommission(invoiceId)];
 }
 
-/** Reads the payment of a top-up's invoice first: its event may not have arrived, and credits come before the invoice. */
+/**
+ * Reads the payment of a top-up's invoice first: its event may not have arrived, and credits come before the invoice.
+ */
 async function fetchTopupInvoiceParts(invoiceId: string): Promise<(AccountSnapshot | null)[]> {
   const syncVersion = await nextSyncVersion();
   const invoice = await processor.readTopupInvoice(invoiceId);

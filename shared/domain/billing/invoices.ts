@@ -151,7 +151,9 @@ async function applyTopupInvoice(
     .where('sync_version', '<', syncVersion);
 }
 
-/** Inserts or updates the invoices of a subscription, unless a newer snapshot was applied. A void one is only updated. */
+/**
+ * Inserts or updates the invoices of a subscription, unless a newer snapshot was applied. A void one is only updated.
+ */
 const UPSERT_INVOICES = prepared(
   'record_subscription_invoices',
   `INSERT INTO invoices AS i (uuid, account_id, kind, subscription_id, stripe_invoice_id, number, description, status,
@@ -230,8 +232,8 @@ function toDocumentColumns(account: Account, document: ProcessorInvoice, syncVer
 }
 
 /**
- * Returns the page of an invoice at the processor. Its address expires, so a current one is fetched; while the processor
- * is unavailable, the stored one is used.
+ * Returns the page of an invoice at the processor. Its address expires, so a current one is fetched; while the
+ * processor is unavailable, the stored one is used.
  * @returns null if the invoice has no page.
  * @throws ServiceError not_found
  */

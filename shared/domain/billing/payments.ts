@@ -5,7 +5,9 @@ import type { Invoice } from '../../tables/Invoice.ts';
 import type { Topup } from '../../tables/Topup.ts';
 import { ISSUE_INVOICE_KIND } from './processorTasks.ts';
 
-/** Invoice of a paid top-up that the processor has yet to issue: of a plan's, and of simulated payments, it is `none`. */
+/**
+ * Invoice of a paid top-up that the processor has yet to issue: of a plan's, and of simulated payments, it is `none`.
+ */
 type InvoiceState = 'issued' | 'being_issued' | 'given_up' | 'none';
 
 /** One payment of an account: an invoice of its plan, or a top-up, which has its invoice once it is paid. */

@@ -11,8 +11,8 @@ import { fetchCheckoutTopup } from './syncPurchases.ts';
 const BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
 
 /**
- * Syncs top-ups without a known outcome, whose uuid is the key: charges that were interrupted, and pages that nothing was
- * paid on. The kinds are apart, as the many unpaid pages must not delay charges.
+ * Syncs top-ups without a known outcome, whose uuid is the key: charges that were interrupted, and pages that nothing
+ * was paid on. The kinds are apart, as the many unpaid pages must not delay charges.
  */
 export const SYNC_PENDING_TOPUPS: readonly TaskKind[] = (['automatic', 'manual'] as const).map((kind) => ({
   ...PROCESSOR_TASK,

@@ -7,9 +7,9 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { SubscriptionPlan } from '../../tables/SubscriptionPlan.ts';
 
 /*
- * The history of the plans that a subscription was paid for (`subscription_plans`), one row a payment. Which plan applies
- * at a time, and what a month grants (credits/monthPlan.sql), follow from these rows alone: from what was paid and
- * returned, not from when it became known here.
+ * The history of the plans that a subscription was paid for (`subscription_plans`), one row a payment. Which plan
+ * applies at a time, and what a month grants (credits/monthPlan.sql), follow from these rows alone: from what was paid
+ * and returned, not from when it became known here.
  */
 
 /** Returns the latest plan that is paid and not returned; null if there is none. */
@@ -50,8 +50,8 @@ const UPSERT_PLANS = prepared(
 );
 
 /**
- * Records the plans that the invoices of a locked account's subscription pay for, and a change without an invoice, which
- * staff make at the processor.
+ * Records the plans that the invoices of a locked account's subscription pay for, and a change without an invoice,
+ * which staff make at the processor.
  * @returns the slug of the plan that applies now, or applied last; null if none was paid.
  */
 export async function recordPlanHistory(
@@ -95,8 +95,8 @@ export async function recordPlanChange(
 }
 
 /**
- * Finds the plan that applies now, or the one that applied last. The clock of the processor may be ahead, so that one of
- * the next moment counts.
+ * Finds the plan that applies now, or the one that applied last. The clock of the processor may be ahead, so that one
+ * of the next moment counts.
  */
 function findCurrentPlan(transaction: Transaction, { id }: Subscription): Promise<SubscriptionPlan | undefined> {
   return SubscriptionPlan.query(transaction)

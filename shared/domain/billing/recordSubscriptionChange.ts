@@ -8,9 +8,9 @@ import { recordEvent } from '../outbox/recordEvent.ts';
 import { readBillingStatus } from './billingStatus.ts';
 
 /**
- * Runs a change of a locked account, and records `subscription.updated` if the stored billing status differs afterwards.
- * A status that changes with time alone is followed by a sync, which stores the change: a plan that had lapsed by then
- * was shown as ended before, so what is shown is not compared.
+ * Runs a change of a locked account, and records `subscription.updated` if the stored billing status differs
+ * afterwards. A status that changes with time alone is followed by a sync, which stores the change: a plan that had
+ * lapsed by then was shown as ended before, so what is shown is not compared.
  */
 export async function recordSubscriptionChange<Result>(
   transaction: Transaction,

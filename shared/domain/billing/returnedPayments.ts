@@ -30,8 +30,8 @@ const RENEWAL_HOLD_MS = 3 * DAY_MS;
 
 /**
  * Reads what was returned of each paid invoice, by refunds and lost disputes, and applies the consequences at the
- * processor: a year of which nothing paid is left ends; a returned upgrade reverts to the plan that is still paid, at the
- * price that the customer had; and the card is not charged for another year while this one is disputed.
+ * processor: a year of which nothing paid is left ends; a returned upgrade reverts to the plan that is still paid, at
+ * the price that the customer had; and the card is not charged for another year while this one is disputed.
  * @param isDeleting whether the account is being deleted, whose renewal stays as it is: stopped, or held.
  */
 export async function resolveReversals(
@@ -74,8 +74,8 @@ async function cancel({ id }: ProcessorSubscription): Promise<true> {
 
 /** Switches from a plan whose payment was returned to the one that is still paid. @returns whether it was changed. */
 async function revertReturnedPlan(subscription: ProcessorSubscription, current: ReviewedInvoice[]): Promise<boolean> {
-  // The customer may be paying for the upgrade again: changing the plan now would undo that. A plan that applies from the
-  // renewal on is not one of this year.
+  // The customer may be paying for the upgrade again: changing the plan now would undo that. A plan that applies from
+  // the renewal on is not one of this year.
   if (!subscription.isLatestInvoicePaid || subscription.priceFrom > now()) return false;
   const paid = findPaidPlan(current);
   const isReturned = isPlanReturned(current, subscription.plan);

@@ -10,8 +10,8 @@ export function isLiveStatus(status: SubscriptionStatus): boolean {
 }
 
 /**
- * Returns whether the running year of a subscription is paid: by the invoices that were paid, never by the status at the
- * processor. While a payment of it is disputed, it still is: the outcome of the dispute decides.
+ * Returns whether the running year of a subscription is paid: by the invoices that were paid, never by the status at
+ * the processor. While a payment of it is disputed, it still is: the outcome of the dispute decides.
  */
 export function isYearPaid({ paid_until: paidUntil }: Pick<Subscription, 'paid_until'>): boolean {
   return paidUntil > now();

@@ -15,8 +15,8 @@ import { recordEvent } from '../outbox/recordEvent.ts';
  */
 
 /**
- * Starts a subscription: grants its first month's credits and those of months that have started since, and completes the
- * onboarding if only the plan was missing. Plan credits left from an earlier subscription expire.
+ * Starts a subscription: grants its first month's credits and those of months that have started since, and completes
+ * the onboarding if only the plan was missing. Plan credits left from an earlier subscription expire.
  */
 export async function startSubscription(
   transaction: Transaction,

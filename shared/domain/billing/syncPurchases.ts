@@ -18,8 +18,8 @@ export async function recordPortalPage(accountId: number): Promise<void> {
 }
 
 /**
- * Syncs what the customer may have paid without an event so far: open pages of top-ups, a change of plan, and a renewal.
- * Must precede an automatic charge, so that the card is not charged for credits that are paid already.
+ * Syncs what the customer may have paid without an event so far: open pages of top-ups, a change of plan, and a
+ * renewal. Must precede an automatic charge, so that the card is not charged for credits that are paid already.
  * @throws ProcessorError if the processor cannot be asked.
  */
 export async function syncPurchases(accountId: number): Promise<void> {

@@ -15,8 +15,8 @@ export function isPaymentOfOrder({ amountCents, taxCents, discountCents }: Payme
 }
 
 /**
- * Returns the amounts of a payment, and the credits that its net amount buys: tax buys none, and a discount reduces price
- * and credits alike. They may be below the minimum of an order.
+ * Returns the amounts of a payment, and the credits that its net amount buys: tax buys none, and a discount reduces
+ * price and credits alike. They may be below the minimum of an order.
  */
 export function computePaidTopup({ amountCents, taxCents, discountCents }: Payment, order: Order): PaidTopup {
   const netCents = amountCents - taxCents;

@@ -5,7 +5,10 @@ import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 export const AUTO_TOPUP_INTERVAL_SQL = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
 
-/** Entries of top-ups, by effect key: `topup:{uuid}` for the payment, `topup:{uuid}:{n}` for each reversal or reinstatement. */
+/**
+ * Entries of top-ups, by effect key: `topup:{uuid}` for the payment, `topup:{uuid}:{n}` for each reversal or
+ * reinstatement.
+ */
 const TOPUP_ENTRIES = `
   SELECT account_id, number, entry_type, amount, plan_amount, split_part(effect_key, ':', 2) AS topup,
          cast(substring(effect_key from '^topup:[^:]+:([0-9]{1,6})$') AS int) AS reversal
@@ -23,8 +26,8 @@ const LOT_CHANGES = `
            WHERE effect_key LIKE 'topup:%' OR effect_key LIKE 'adjustment:%') entry`;
 
 /**
- * Credits of the bucket that are newer than a lot, from the entries before one: what was bought, and the most that gifts
- * less removals add up to, counted from the newest.
+ * Credits of the bucket that are newer than a lot, from the entries before one: what was bought, and the most that
+ * gifts less removals add up to, counted from the newest.
  */
 const newerCreditsSql = (account: string, lot: string, before: string) => `(
   SELECT coalesce(sum(amount) FILTER (WHERE topup IS NOT NULL), 0) + greatest(0, max(given)) AS credits

@@ -49,8 +49,9 @@ async function findPaidAt({ intentId, paidAt, isDelayed }: ProcessorPayment): Pr
 }
 
 /**
- * Records a paid top-up that the database does not know, since it was restored from a backup that is older. An automatic
- * one claims its hour again. While another one is pending it is rejected by an index, and the sync is repeated.
+ * Records a paid top-up that the database does not know, since it was restored from a backup that is older. An
+ * automatic one claims its hour again. While another one is pending it is rejected by an index, and the sync is
+ * repeated.
  */
 async function restoreTopup({
   paidAt,
@@ -178,7 +179,8 @@ async function applyPayment(
 function getNextTopupStatus(topup: Topup, { status, failureCode }: PaymentState): Topup['status'] {
   // A paid top-up stays paid: later refunds are recorded in the reversed amount.
   if (topup.status === 'succeeded') return 'succeeded';
-  // After a decline on a checkout page the customer may try another card, until the page is closed and the top-up has failed.
+  // After a decline on a checkout page the customer may try another card, until the page is closed and the top-up has
+  // failed.
   const isDeclined = status === 'failed' && !isFinalFailure(failureCode);
   if (topup.kind === 'manual') return isDeclined && topup.status === 'pending' ? 'pending' : status;
   // Another automatic top-up may be in progress by now, and an account has one at a time. A late success is credited.

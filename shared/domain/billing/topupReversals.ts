@@ -9,8 +9,8 @@ const SETTLE_OWED_TOPUPS = prepared('settle_owed_topups', 'SELECT settle_owed_to
 
 /**
  * Returns the credits of a dispute that was won or a refund that failed, and takes back what top-ups of the account owe
- * after refunds and disputes, each as far as its own remainder has it. What generations in progress have of the rest is taken when they
- * are refunded, by a trigger of the ledger.
+ * after refunds and disputes, each as far as its own remainder has it. What generations in progress have of the rest is
+ * taken when they are refunded, by a trigger of the ledger.
  */
 export async function applyTopupReversals(transaction: Transaction, account: Account, { uuid }: Topup): Promise<void> {
   const topup = await Topup.query(transaction).findById(uuid).throwIfNotFound();

@@ -90,8 +90,8 @@ const SYNC_GRACE_MS = MINUTE_MS;
 
 /**
  * Records a top-up before its payment is requested.
- * @param options the transaction that it is part of, the time that the transaction uses, the credits that a create needs,
- *   and the member who buys it.
+ * @param options the transaction that it is part of, the time that the transaction uses, the credits that a create
+ *   needs, and the member who buys it.
  * @throws ServiceError subscription_required
  */
 export async function createTopup(

@@ -20,7 +20,9 @@ const COUNT_RELEASED_PLANS = prepared(
       AND own.credits = p.monthly_credits AND own.parallel_limit = p.parallel_limit`,
 );
 
-/** Numbers of plans that were released with the same terms, that the last release contains, and of all that it contains. */
+/**
+ * Numbers of plans that were released with the same terms, that the last release contains, and of all that it contains.
+ */
 interface PlanCounts {
   released: number;
   current: number;

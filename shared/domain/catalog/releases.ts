@@ -36,8 +36,8 @@ const LIST_RELEASES = prepared(
 );
 
 /**
- * Lists the releases whose generations this process may run: its own catalog first, then those of other processes. While
- * the database is unavailable, those that are known.
+ * Lists the releases whose generations this process may run: its own catalog first, then those of other processes.
+ * While the database is unavailable, those that are known.
  */
 export async function getReleases(): Promise<readonly Release[]> {
   const { models, id: ownId, releaseId } = getCatalog();

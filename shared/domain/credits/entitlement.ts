@@ -7,7 +7,9 @@ import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 
-/** Time from the end of a paid year in which its renewal is usually collected. The processor keeps a draft for an hour. */
+/**
+ * Time from the end of a paid year in which its renewal is usually collected. The processor keeps a draft for an hour.
+ */
 export const RENEWAL_GRACE_MS = DAY_MS;
 
 /** The columns of an account that say what it may use, and until when. */
@@ -41,7 +43,9 @@ export function buildSubscriptionRequiredError(
   return new ServiceError('subscription_required', deletion_requested_at === null ? detail : deletionDetail);
 }
 
-/** Returns the plan whose credits an account may spend at that time, or null. An account that is being deleted has none. */
+/**
+ * Returns the plan whose credits an account may spend at that time, or null. An account that is being deleted has none.
+ */
 export function getActivePlan(account: Account, at: Date = now()): Plan | null {
   if (account.deletion_requested_at !== null) return null;
   if (account.plan_slug === null || account.spendable_until === null || account.spendable_until <= at) return null;

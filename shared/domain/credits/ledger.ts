@@ -31,9 +31,9 @@ export interface EntryInput {
 const withTransactionSlot = createAccountSlots(2, DB_WAIT_TIMEOUT);
 
 /**
- * Runs a transaction with an account locked. A process runs two of an account at a time: others would occupy connections
- * that other accounts need, only to wait for its lock. One that has waited as long as for a connection fails like that.
- * Charges have batches of their own instead.
+ * Runs a transaction with an account locked. A process runs two of an account at a time: others would occupy
+ * connections that other accounts need, only to wait for its lock. One that has waited as long as for a connection
+ * fails like that. Charges have batches of their own instead.
  * @param work must not begin another transaction of the same account.
  */
 export function withAccountLock<Result>(
@@ -46,8 +46,8 @@ export function withAccountLock<Result>(
 }
 
 /**
- * Locks an account until the end of the transaction. Every transaction that posts credits takes this lock first, so that
- * balance, ledger and counters change together and in one order.
+ * Locks an account until the end of the transaction. Every transaction that posts credits takes this lock first, so
+ * that balance, ledger and counters change together and in one order.
  */
 export async function lockAccount(transaction: Transaction, accountId: number): Promise<Account> {
   return Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();

@@ -1,6 +1,7 @@
--- Returns the plan whose credits a month of a subscription grants (docs/credits.md: Changing or ending a plan): the one that
--- applied at its start, or a larger one that was paid in it, except in the last month of a year. A payment that was wholly
--- returned before the month's end counts only if no other is left: the year was not ended for it. No row without a plan.
+-- Returns the plan whose credits a month of a subscription grants (docs/credits.md: Changing or ending a plan): the one
+-- that applied at its start, or a larger one that was paid in it, except in the last month of a year. A payment that
+-- was wholly returned before the month's end counts only if no other is left: the year was not ended for it. No row
+-- without a plan.
 CREATE FUNCTION month_plan(p_subscription bigint, p_started_at timestamptz, p_month integer)
 RETURNS TABLE (slug text, name text, credits integer) LANGUAGE sql STABLE AS $$
   WITH month AS (

@@ -15,8 +15,8 @@ export const MONTH_START = readSqlFunction(new URL('./monthStart.sql', import.me
 export const MONTH_PLAN = readSqlFunction(new URL('./monthPlan.sql', import.meta.url), [MONTH_START]);
 
 /**
- * The monthly credit periods of a subscription: its first month, renewals, and the end. Each month is granted by the plan
- * history, whatever the subscription's plan is by now. The effect keys in the ledger make each grant unique.
+ * The monthly credit periods of a subscription: its first month, renewals, and the end. Each month is granted by the
+ * plan history, whatever the subscription's plan is by now. The effect keys in the ledger make each grant unique.
  */
 
 const FIND_FIRST_PLAN = prepared(

@@ -1,11 +1,12 @@
--- Renews the periods of accounts that the transaction has locked, each by a month: the plan credits expire, at most a month's
--- worth of them rolls over, and the next month is granted, as ledger entries in this order. Decides by what was committed
--- before it began, so that a month is not granted twice; the effect key makes a grant unique, too.
+-- Renews the periods of accounts that the transaction has locked, each by a month: the plan credits expire, at most a
+-- month's worth of them rolls over, and the next month is granted, as ledger entries in this order. Decides by what was
+-- committed before it began, so that a month is not granted twice; the effect key makes a grant unique, too.
 --
--- Returns the number of renewed accounts, the last end of their periods, and the accounts that are not due, such as those
--- without a plan for their next month.
+-- Returns the number of renewed accounts, the last end of their periods, and the accounts that are not due, such as
+-- those without a plan for their next month.
 --
--- Only paid months are granted, by the plan history and with the credits of the released plan, whatever catalog a process has.
+-- Only paid months are granted, by the plan history and with the credits of the released plan, whatever catalog a
+-- process has.
 CREATE FUNCTION renew_credit_periods(p_accounts bigint[], p_until timestamptz, p_now timestamptz)
 RETURNS TABLE (accounts integer, last_end timestamptz, skipped bigint[]) LANGUAGE plpgsql AS $$
 BEGIN

@@ -12,8 +12,8 @@ import { withAccountLock } from './ledger.ts';
 import { RENEW_ACCOUNT_PERIOD, RENEW_CREDIT_PERIODS, renewCreditPeriods } from './periods.ts';
 
 /**
- * Accounts that one statement renews while other sessions use the database: few, since creates by these accounts wait for
- * its end, and others for processor time. A larger batch takes less time per account.
+ * Accounts that one statement renews while other sessions use the database: few, since creates by these accounts wait
+ * for its end, and others for processor time. A larger batch takes less time per account.
  */
 const SMALL_BATCH_SIZE = 10;
 
@@ -43,14 +43,14 @@ const IS_DATABASE_IN_USE = `EXISTS (
      AND (state <> 'idle' OR state_change > clock_timestamp() - interval '1 second') IS NOT FALSE)`;
 
 /**
- * Renews accounts that no other transaction keeps locked, in the order of their periods' ends, from an end on: so the dead
- * index entries of earlier batches are not read again. The bound is a comparison of rows, since between two bounds of one
- * column the planner expects so few accounts that it sorts all. It expects many with a limit that is a parameter, so each
- * size is a statement of its own. OFFSET 0 makes it look up the subscriptions in the order of the index, until the limit is
- * reached.
+ * Renews accounts that no other transaction keeps locked, in the order of their periods' ends, from an end on: so the
+ * dead index entries of earlier batches are not read again. The bound is a comparison of rows, since between two bounds
+ * of one column the planner expects so few accounts that it sorts all. It expects many with a limit that is a
+ * parameter, so each size is a statement of its own. OFFSET 0 makes it look up the subscriptions in the order of the
+ * index, until the limit is reached.
  *
- * Commits without waiting for the disk. If Postgres crashes before the flush, the periods are due again, and nothing was
- * built on their renewal: each commit that is waited for flushes the earlier ones.
+ * Commits without waiting for the disk. If Postgres crashes before the flush, the periods are due again, and nothing
+ * was built on their renewal: each commit that is waited for flushes the earlier ones.
  */
 const prepareBatch = (name: string, size: number) =>
   prepared(
@@ -84,10 +84,10 @@ interface RenewedBatch {
 }
 
 /**
- * Renews the credit period of every account whose month has ended: in small batches with pauses while other sessions than
- * those of workers use the database, so that requests continue at their usual speed when very many months end at once;
- * otherwise in large batches without pauses. What is left after 25 seconds, or at a shutdown, is renewed by the next run.
- * After an outage an account is renewed once for each month that has passed, in order.
+ * Renews the credit period of every account whose month has ended: in small batches with pauses while other sessions
+ * than those of workers use the database, so that requests continue at their usual speed when very many months end at
+ * once; otherwise in large batches without pauses. What is left after 25 seconds, or at a shutdown, is renewed by the
+ * next run. After an outage an account is renewed once for each month that has passed, in order.
  * @returns the number of renewed periods.
  */
 export async function renewDueCreditPeriods({ runMaxMs = RUN_MAX_MS } = {}): Promise<number> {
@@ -178,8 +178,8 @@ export async function grantDueMonths(accountId: number): Promise<boolean> {
 }
 
 /**
- * Runs a transaction that holds the account's lock and in which the months that have started are granted, so that nothing
- * is rejected or charged for lack of credits that are due.
+ * Runs a transaction that holds the account's lock and in which the months that have started are granted, so that
+ * nothing is rejected or charged for lack of credits that are due.
  */
 export function withDueGrants<Result>(
   accountId: number,

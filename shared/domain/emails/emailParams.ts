@@ -16,7 +16,9 @@ export interface EmailParams {
   auto_topup_disabled: { reason: string };
   /** `payment.failed`, with the time from which credits cannot be spent; null if they cannot be spent already. */
   payment_failed: { plan: string; spendable_until: string | null };
-  /** `renewal.upcoming`, with the current price of the plan. The charge depends on the subscription at the processor. */
+  /**
+   * `renewal.upcoming`, with the current price of the plan. The charge depends on the subscription at the processor.
+   */
   renewal_upcoming: { plan: string; amount_cents: number; renews_at: string; has_tax: boolean };
   /** `affiliate.payout` */
   payout_sent: { amount_cents: number };

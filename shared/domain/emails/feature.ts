@@ -6,8 +6,8 @@ import type { DomainFeature } from '../feature.ts';
 import { SEND_EMAIL } from './sendEmails.ts';
 
 /**
- * Lists the messages of an account. Of those to other people, such as members and invited ones, only the address: the rest
- * is about them.
+ * Lists the messages of an account. Of those to other people, such as members and invited ones, only the address: the
+ * rest is about them.
  */
 const SENT_EMAILS: ExportList = {
   name: 'emails',

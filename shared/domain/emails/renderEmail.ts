@@ -20,7 +20,10 @@ import { buildUnsubscribeUrl } from './unsubscribe.ts';
 export type AddressedEmail = Email &
   Pick<Account, 'first_name' | 'language' | 'erased_at' | 'email_settings'> & { account_uuid: string; address: string };
 
-/** Page that each kind of message links to. An undo of a removed sign-in method and an invitation have addresses of their own. */
+/**
+ * Page that each kind of message links to. An undo of a removed sign-in method and an invitation have addresses of
+ * their own.
+ */
 const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed' | 'member_invited'>, string> = {
   welcome: '/account/',
   plan_active: '/account/',

@@ -24,8 +24,8 @@ const FIND_EMAIL = prepared(
 );
 
 /**
- * Sends an e-mail message, whose id is the key. A process that dies before it is marked leaves the task, after whose lease
- * it is sent again with the same Message-ID.
+ * Sends an e-mail message, whose id is the key. A process that dies before it is marked leaves the task, after whose
+ * lease it is sent again with the same Message-ID.
  */
 export const SEND_EMAIL: TaskKind = {
   name: SEND_EMAIL_KIND,

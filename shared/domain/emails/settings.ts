@@ -38,8 +38,8 @@ export async function getNotificationSettings(accountId: number): Promise<Notifi
 }
 
 /**
- * Changes the settings; what is omitted stays. A threshold that the balance has reached ends the time of low credits, so
- * that the next crossing is notified of.
+ * Changes the settings; what is omitted stays. A threshold that the balance has reached ends the time of low credits,
+ * so that the next crossing is notified of.
  * @throws ServiceError validation_error for a kind that cannot be switched off, or if the account is being deleted.
  */
 export async function updateNotificationSettings(

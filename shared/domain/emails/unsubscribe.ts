@@ -9,7 +9,8 @@ import { isSwitchable } from './settings.ts';
 
 /**
  * Addresses that switch messages of one kind off without a sign-in (RFC 8058). They name account and kind, are signed,
- * do not expire, and allow nothing else. The signature covers the address of the owner, so a hand-over invalidates them.
+ * do not expire, and allow nothing else. The signature covers the address of the owner, so a hand-over invalidates
+ * them.
  */
 
 const TOKEN = new RegExp(`^(?<accountUuid>${UUID_PATTERN})\\.(?<name>[a-z_]+)\\.(?<signature>[A-Za-z0-9_-]{43})$`);

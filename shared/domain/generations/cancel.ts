@@ -13,8 +13,8 @@ import { findGeneration } from './read.ts';
  * queued one the request is recorded: the worker asks the upstream, and refunds once that confirms that the generation
  * has not run. Safe to repeat: one that has ended stays as it is.
  * @returns the generation as it is now: `queued` if the outcome is not known yet.
- * @throws ServiceError not_found if it does not exist, was deleted, or belongs to another account; otherwise invalid_api_key
- *   or account_suspended, or insufficient_scope if the key was changed meanwhile.
+ * @throws ServiceError not_found if it does not exist, was deleted, or belongs to another account; otherwise
+ *   invalid_api_key or account_suspended, or insufficient_scope if the key was changed meanwhile.
  */
 export async function cancelGeneration(caller: Caller, uuid: string): Promise<Generation> {
   const key = { uuid, account_id: caller.accountId };

@@ -51,10 +51,11 @@ async function chargeOnce(charges: ChargeRequest[], options: { waits: boolean })
 
 /**
  * Finds out what a call has done whose answer was lost. A second call waits for the locks of the first, recognizes what
- * that one has charged, and charges the rest: the uuid of each generation was chosen before, so that none is charged twice.
+ * that one has charged, and charges the rest: the uuid of each generation was chosen before, so that none is charged
+ * twice.
  *
- * Only a charge is certain then. The first call may still arrive after the second one has rejected a request, so that every
- * other outcome is `unknown`. The same without a second answer within twice `DATABASE_TIMEOUT_MS`.
+ * Only a charge is certain then. The first call may still arrive after the second one has rejected a request, so that
+ * every other outcome is `unknown`. The same without a second answer within twice `DATABASE_TIMEOUT_MS`.
  * @throws error if the first call certainly had no effect.
  */
 async function resolveLostAnswer(

@@ -1,14 +1,16 @@
 -- Charges and queues generations: locks, decides each request, and writes account, generation, ledger entry and usage
--- (docs/adr/0004-charge-statement.md). Each command of a function sees what was committed before it began, so what is decided
--- after the locks is not older than them. All that changes or ends a credential or a limit locks the account, or the grant.
--- Requests of one account are in different rounds, each of which is decided after what the one before it has written.
+-- (docs/adr/0004-charge-statement.md). Each command of a function sees what was committed before it began, so what is
+-- decided after the locks is not older than them. All that changes or ends a credential or a limit locks the account,
+-- or the grant. Requests of one account are in different rounds, each of which is decided after what the one before it
+-- has written.
 --
--- Returns a row for each request that was decided. Without p_waits, an account that another transaction keeps locked is left
--- out, so that the others do not wait. With it, the function waits, and recognizes what an earlier call has charged whose
--- answer was lost.
+-- Returns a row for each request that was decided. Without p_waits, an account that another transaction keeps locked is
+-- left out, so that the others do not wait. With it, the function waits, and recognizes what an earlier call has
+-- charged whose answer was lost.
 --
--- A burn that leaves the balance below the threshold records the trigger of an automatic top-up; nothing else records one. So
--- does the event `credits.low`, once until the balance has recovered, if a webhook or an e-mail follows from it.
+-- A burn that leaves the balance below the threshold records the trigger of an automatic top-up; nothing else records
+-- one. So does the event `credits.low`, once until the balance has recovered, if a webhook or an e-mail follows from
+-- it.
 CREATE FUNCTION charge_generations(
   p_rounds       json[],      -- each a list of requests, at most one of an account
   p_accounts     bigint[],

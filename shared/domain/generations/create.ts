@@ -42,8 +42,8 @@ export interface CreateResult {
  * @param requestId appears in the logs of all processes that work on the generation.
  * @throws ServiceError insufficient_scope if the API key may not use the model; otherwise invalid_api_key,
  *   account_suspended, subscription_required, model_unavailable, parallel_limit_reached, spending_limit_reached or
- *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used for
- *   another request. internal_error with status 503 if the database is unavailable; the detail says whether the
+ *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used
+ *   for another request. internal_error with status 503 if the database is unavailable; the detail says whether the
  *   outcome is certain (docs/decisions.md: Certainty of rejections). internal_error with status 503 also while the
  *   outcome of an automatic top-up is unknown.
  */
@@ -137,8 +137,8 @@ async function chargeWithDueGrants(charge: ChargeRequest): Promise<ChargeOutcome
 
 /**
  * Charges, and charges again after an automatic top-up if the balance was too low (spec: Limits). A purchase that was
- * paid without an event so far may make the top-up needless. While a bank processes an earlier one, the balance is too low:
- * this create has no part in it.
+ * paid without an event so far may make the top-up needless. While a bank processes an earlier one, the balance is too
+ * low: this create has no part in it.
  * @param notes receives what the client should know about the top-up.
  * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would mean that nothing
  *   was charged, and the card may still be.

@@ -1,6 +1,6 @@
--- Decides about requests to create generations, at most one of an account, in the order of precedence of the errors (spec:
--- Create rules; docs/decisions.md), and computes what a charge writes. It reads only: the charge calls it once the accounts
--- are locked, an estimate without.
+-- Decides about requests to create generations, at most one of an account, in the order of precedence of the errors
+-- (spec: Create rules; docs/decisions.md), and computes what a charge writes. It reads only: the charge calls it once
+-- the accounts are locked, an estimate without.
 --
 -- A test account needs no subscription and pays nothing, and its upstream is not probed.
 CREATE FUNCTION decide_creates(

@@ -39,9 +39,9 @@ const DELETE = prepared(
 /**
  * Deletes a generation: it disappears from all lists, and its files are deleted soon after. Credits are not refunded. A
  * queued generation keeps its slot until it ends, and is still refunded if it fails.
- * @throws ServiceError not_found if it does not exist, was deleted before, or belongs to another account; invalid_api_key
- *   if the caller's grant was revoked or its session ended; account_suspended; insufficient_scope if its key was changed
- *   or revoked meanwhile.
+ * @throws ServiceError not_found if it does not exist, was deleted before, or belongs to another account;
+ *   invalid_api_key if the caller's grant was revoked or its session ended; account_suspended; insufficient_scope if
+ *   its key was changed or revoked meanwhile.
  */
 export async function deleteGeneration(caller: Caller, uuid: string): Promise<void> {
   const bindings = { accountId: caller.accountId, uuid, now: now() };

@@ -1,6 +1,9 @@
 import { FAILURE_MESSAGES } from '../../gateways/upstreams/index.ts';
 
-/** Reasons of failures as staff see them without `viewContent`: the messages of the service, and one reason for all others. */
+/**
+ * Reasons of failures as staff see them without `viewContent`: the messages of the service, and one reason for all
+ * others.
+ */
 
 /** Messages of the service, which quote nothing. */
 export const KNOWN_REASONS: readonly string[] = Object.values(FAILURE_MESSAGES);

@@ -158,8 +158,8 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
          AND (g.status <> 'failed' OR g.cancel_requested_at IS NULL OR (p.refunds IS DISTINCT FROM 1 AND NOT g.is_test))`,
   },
   {
-    // A third claim gives up at once, so the generation can only fail. A confirmation that arrived two leases late, while
-    // the process that was giving up crashed, would violate this; it has not been observed.
+    // A third claim gives up at once, so the generation can only fail. A confirmation that arrived two leases late,
+    // while the process that was giving up crashed, would violate this; it has not been observed.
     name: 'unconfirmed-submits-are-given-up',
     statement: `A generation with more than ${UNCONFIRMED_SUBMITS_MAX} unconfirmed submit is given up and has not succeeded.`,
     checkedWhen: 'always',

@@ -54,8 +54,8 @@ const LIST_UNDELETED = prepared(
 );
 
 /**
- * Finds a page by the rank of its first item, counted from the oldest that was not deleted. The deletions in older blocks
- * are added up; in the block of the item itself, those after it are skipped.
+ * Finds a page by the rank of its first item, counted from the oldest that was not deleted. The deletions in older
+ * blocks are added up; in the block of the item itself, those after it are skipped.
  */
 const LIST_REMAINING = prepared(
   'list_remaining_generations',
@@ -111,8 +111,8 @@ export interface CursorPage {
 }
 
 /**
- * Lists the generations of an account, newest first, whose numbers are below the cursor. Generations that are created or
- * deleted between two pages cause no gaps and no duplicates.
+ * Lists the generations of an account, newest first, whose numbers are below the cursor. Generations that are created
+ * or deleted between two pages cause no gaps and no duplicates.
  */
 export async function listGenerationsByCursor(
   accountId: number,
@@ -150,9 +150,10 @@ export async function completeGenerationIds(accountId: number, prefix: string, l
 const IS_CREATED_IN_RANGE = 'created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)';
 
 /**
- * Matches of one of the statuses and one of the models: a range of the index `generations_filter_idx`, empty if the filter
- * has fewer of them. Its order and limit make Postgres plan an ordered read, and then a merge; without them it would read
- * and sort all matches. For the same reason the limit is a parameter: an ordered plan is chosen for a limit that is not known.
+ * Matches of one of the statuses and one of the models: a range of the index `generations_filter_idx`, empty if the
+ * filter has fewer of them. Its order and limit make Postgres plan an ordered read, and then a merge; without them it
+ * would read and sort all matches. For the same reason the limit is a parameter: an ordered plan is chosen for a limit
+ * that is not known.
  */
 const buildRange = (status: number, model: number) => `
      (SELECT number, created_at FROM generations
@@ -162,8 +163,8 @@ const buildRange = (status: number, model: number) => `
 
 /**
  * Matches by metadata, from the index `generations_metadata_idx`, whose expression contains the account. All rows with
- * these pairs are read and then filtered, so the cost grows with the number of generations that have them, up to the time
- * limit of statements. A process runs one search of an account at a time.
+ * these pairs are read and then filtered, so the cost grows with the number of generations that have them, up to the
+ * time limit of statements. A process runs one search of an account at a time.
  */
 const MATCHES_BY_METADATA = `
      SELECT number, created_at FROM generations
@@ -198,7 +199,10 @@ const LIST_BY_METADATA = prepareFiltered('list_generations_by_metadata', MATCHES
 /** Statements by the number of models that they read at most. */
 const statements = perService(() => new Map<number, Statement>());
 
-/** Models that each statement can read: catalogs with as many need one. Larger ones need one for each kind, and one for all. */
+/**
+ * Models that each statement can read: catalogs with as many need one. Larger ones need one for each kind, and one for
+ * all.
+ */
 const FEW_MODELS = 4;
 
 /** Returns the statement for a number of models. A connection prepares each once. */

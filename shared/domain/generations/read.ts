@@ -138,7 +138,8 @@ export async function readGeneration(
 
 /**
  * Reads the row again after every update, and every 2 seconds without one: updates may get lost. While the upstream's
- * call-backs arrive only the first read refreshes: a poll a moment before the call-back would delay the next by 2 seconds.
+ * call-backs arrive only the first read refreshes: a poll a moment before the call-back would delay the next by 2
+ * seconds.
  */
 async function waitForCompletion(
   caller: Caller,

@@ -39,9 +39,9 @@ const READ_ADMISSION = prepared(
 );
 
 /**
- * Decides about a request as the charge would decide now, by the same rule. Takes no lock and waits for none, so that the
- * decision may differ from that of a charge at the same time. Like a create, grants a month that is due before it rejects
- * for lack of credits.
+ * Decides about a request as the charge would decide now, by the same rule. Takes no lock and waits for none, so that
+ * the decision may differ from that of a charge at the same time. Like a create, grants a month that is due before it
+ * rejects for lack of credits.
  * @throws ServiceError invalid_api_key, account_suspended or insufficient_scope: the caller may not make the request.
  */
 export async function readAdmission(

@@ -41,8 +41,8 @@ const MODERATION_ADDRESS_MS = 10 * MINUTE_MS;
 
 /**
  * Checks a create before its charge: its price against `max_credits`, its images, and its content by the moderation
- * service. Takes no time without any of them. A request that repeats an earlier one passes: it gets the response of that
- * time.
+ * service. Takes no time without any of them. A request that repeats an earlier one passes: it gets the response of
+ * that time.
  * @throws ServiceError validation_error, content_rejected, or internal_error (503) without a decision; before those
  *   invalid_api_key and account_suspended, so that only callers with valid credentials have content moderated. With
  *   images also what the charge would reject now, before any image is fetched.
@@ -111,7 +111,10 @@ function priceLimitError(caller: Caller, input: CreateInput): ServiceError {
   return new ServiceError('validation_error', detail, { field: 'max_credits' });
 }
 
-/** @throws ServiceError content_rejected; internal_error (503) without a decision, unless MODERATION_ON_ERROR is `allow`. */
+/**
+ * @throws ServiceError content_rejected; internal_error (503) without a decision, unless MODERATION_ON_ERROR is
+ *   `allow`.
+ */
 async function moderate(
   account: string,
   input: CreateInput,

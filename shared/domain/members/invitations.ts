@@ -253,7 +253,8 @@ const START_COUNTING = prepared(
 );
 
 /**
- * Makes the person behind a session a member of the account that the link invites it to, and lets the session act on it.
+ * Makes the person behind a session a member of the account that the link invites it to, and lets the session act on
+ * it.
  * @throws ServiceError as {@link readInvitation} and {@link enterAccount}; validation_error if the account has as many
  *   members as it may.
  */

@@ -110,11 +110,11 @@ export function formatMember({ role }: Pick<Member, 'role'>, limit: CreditLimit 
 }
 
 /**
- * Changes the role or the spending limit of a member, effective for its next request and that of its keys and applications.
- * One who may not invite any more leaves no open invitation.
- * @throws ServiceError not_found; validation_error for the role of the owner, the caller's own, and its own limit unless it
- *   is the owner, or if the member would be changed and is not the expected one; insufficient_scope or invalid_api_key if
- *   the caller's role or session changed meanwhile.
+ * Changes the role or the spending limit of a member, effective for its next request and that of its keys and
+ * applications. One who may not invite any more leaves no open invitation.
+ * @throws ServiceError not_found; validation_error for the role of the owner, the caller's own, and its own limit
+ *   unless it is the owner, or if the member would be changed and is not the expected one; insufficient_scope or
+ *   invalid_api_key if the caller's role or session changed meanwhile.
  */
 export async function changeMember(
   caller: Caller,
@@ -161,11 +161,11 @@ export async function changeMember(
 }
 
 /**
- * Removes a member: its sessions and invitations end, and its keys and applications stay with its last role, unless they are
- * revoked. A person who is not a member of any account then is erased.
+ * Removes a member: its sessions and invitations end, and its keys and applications stay with its last role, unless
+ * they are revoked. A person who is not a member of any account then is erased.
  * @param revokesAccess revokes the keys and applications that it made.
- * @throws ServiceError not_found; validation_error for the owner; insufficient_scope or invalid_api_key if the caller's role
- *   or session changed meanwhile.
+ * @throws ServiceError not_found; validation_error for the owner; insufficient_scope or invalid_api_key if the caller's
+ *   role or session changed meanwhile.
  */
 export async function removeMember(
   caller: Caller,
@@ -214,8 +214,8 @@ export async function revokeMemberAccess(
 /**
  * Hands an account over to another member, who gets its address and messages, and its payouts once they are set up
  * again; the caller becomes an admin. The customer at the payment processor stays, with the address that it has there.
- * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, for staff, and for
- *   an account that has acted as staff.
+ * @throws ServiceError not_found; validation_error while the account is being deleted, for the caller itself, for
+ *   staff, and for an account that has acted as staff.
  */
 export async function handOverAccount(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;

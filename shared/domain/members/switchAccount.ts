@@ -42,8 +42,8 @@ export async function listJoinedAccounts({ accountId, member }: Caller): Promise
 }
 
 /**
- * Lets the session of a caller act on another account of its person, as its later sign-ins do. Requests of the session that
- * wait for the former account are rejected.
+ * Lets the session of a caller act on another account of its person, as its later sign-ins do. Requests of the session
+ * that wait for the former account are rejected.
  * @throws ServiceError not_found unless the person is a member; account_suspended; as {@link enterAccount}.
  */
 export async function switchAccount(caller: Caller, accountUuid: string, origin: RequestOrigin): Promise<void> {
@@ -62,8 +62,8 @@ export async function switchAccount(caller: Caller, accountUuid: string, origin:
 
 /**
  * Lets the session of a caller act as another of its person's members. The account and the person are locked.
- * @throws ServiceError invalid_api_key if the session ended; insufficient_scope if it is older than the end of all sessions
- *   of the account.
+ * @throws ServiceError invalid_api_key if the session ended; insufficient_scope if it is older than the end of all
+ *   sessions of the account.
  */
 export async function enterAccount(
   transaction: Transaction,

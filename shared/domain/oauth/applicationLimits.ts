@@ -80,8 +80,8 @@ const FIND_APPLICATION = prepared(
  * @param limit null removes it.
  * @param expected limit that the caller has read, formatted. Without it, every limit is overwritten.
  * @returns false if the account has no such application.
- * @throws ServiceError validation_error if the limit would be changed and is not the expected one; insufficient_scope as
- *   {@link setApplicationLimit}; invalid_api_key if the session of the caller ended meanwhile.
+ * @throws ServiceError validation_error if the limit would be changed and is not the expected one; insufficient_scope
+ *   as {@link setApplicationLimit}; invalid_api_key if the session of the caller ended meanwhile.
  */
 export async function changeApplicationLimit(
   caller: Caller,
@@ -112,8 +112,8 @@ function isWithin(limit: CreditLimit | null, other: CreditLimit): boolean {
 
 /**
  * Sets, changes or removes the limit of an application, which all members who connected it share.
- * @throws ServiceError insufficient_scope if it would be raised or removed and a member with a grant has rights that the
- *   caller lacks.
+ * @throws ServiceError insufficient_scope if it would be raised or removed and a member with a grant has rights that
+ *   the caller lacks.
  */
 async function setApplicationLimit(
   transaction: Transaction,

@@ -72,8 +72,8 @@ const ISSUE_CODE = prepared(
  * @param caller whose session approved.
  * @returns the code; only its hash is stored.
  * @throws OAuthError invalid_client if the client was deleted while the consent page was open, or the account is being
- * deleted; ServiceError invalid_api_key if the session ended meanwhile; insufficient_scope if the limit would be raised or
- * removed and another member who connected the application has more rights
+ * deleted; ServiceError invalid_api_key if the session ended meanwhile; insufficient_scope if the limit would be raised
+ * or removed and another member who connected the application has more rights
  */
 export async function issueCode(
   { limit, ...request }: ApprovedRequest,
@@ -129,8 +129,8 @@ export interface CodeExchange {
 }
 
 /**
- * Exchanges a batch of codes. A code is consumed even if the exchange fails. Without a problem the grant is connected and
- * its first refresh token is stored. A redirect URI or a resource that the client does not name is not compared.
+ * Exchanges a batch of codes. A code is consumed even if the exchange fails. Without a problem the grant is connected
+ * and its first refresh token is stored. A redirect URI or a resource that the client does not name is not compared.
  */
 const EXCHANGE_CODES = prepared(
   'exchange_codes',
@@ -215,8 +215,8 @@ export interface ExchangedCode extends IssuedGrant {
 }
 
 /**
- * Exchanges a code for tokens. Of simultaneous requests only one succeeds. A code that was used before revokes its grant,
- * because it may have been stolen (RFC 6749, 4.1.2).
+ * Exchanges a code for tokens. Of simultaneous requests only one succeeds. A code that was used before revokes its
+ * grant, because it may have been stolen (RFC 6749, 4.1.2).
  * @throws OAuthError invalid_grant, invalid_target
  */
 export async function exchangeCode({ code, ...exchange }: CodeExchange): Promise<ExchangedCode> {

@@ -45,8 +45,8 @@ export async function isKnownClient(clientId: string): Promise<boolean> {
 }
 
 /**
- * Finds a client for the consent page: a registered one, one whose id is the URL of its metadata document, or the command
- * line.
+ * Finds a client for the consent page: a registered one, one whose id is the URL of its metadata document, or the
+ * command line.
  * @param accountId account of the user, which limits the documents fetched for one account at a time.
  * @throws OAuthError invalid_client if there is none
  */

@@ -33,7 +33,9 @@ const APPLICATIONS: ExportList = {
 
 const HAS_NO_GRANT = 'NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = oauth_clients.client_id)';
 
-/** Clients that may be deleted while they are too many: not those whose consent page was opened within the last hour. */
+/**
+ * Clients that may be deleted while they are too many: not those whose consent page was opened within the last hour.
+ */
 const IS_UNAPPROVED = `last_used_at IS NULL
           AND (approval_requested_at IS NULL OR approval_requested_at <= cast(:now AS timestamptz) - interval '1 hour')`;
 

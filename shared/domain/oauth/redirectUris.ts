@@ -7,8 +7,8 @@ const REDIRECT_URI_MAX_CHARACTERS = 1_000;
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /**
- * Private-use schemes as RFC 8252 (7.1) requires them: a reversed domain name, so with a period. Schemes of the operating
- * system also have this form, but do not belong to a client.
+ * Private-use schemes as RFC 8252 (7.1) requires them: a reversed domain name, so with a period. Schemes of the
+ * operating system also have this form, but do not belong to a client.
  */
 const PRIVATE_USE_SCHEME =
   /^(?!(microsoft|windows|com\.(microsoft|apple|google|android))\.)[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/;

@@ -33,7 +33,9 @@ export function getRefreshTokenExpiry(at: Date): Date {
   return addMilliseconds(at, REFRESH_TOKEN_DAYS * DAY_MS);
 }
 
-/** Maximum number of rotations of one token. Higher than the number of processes that a client refreshes from at once. */
+/**
+ * Maximum number of rotations of one token. Higher than the number of processes that a client refreshes from at once.
+ */
 const ROTATIONS_MAX = 20;
 
 /**
@@ -44,9 +46,9 @@ const IS_SUPERSEDED =
   'EXISTS (SELECT FROM oauth_refresh_tokens s WHERE s.parent_hash = t.token_hash AND s.used_at IS NOT NULL)';
 
 /**
- * Rotates a batch of refresh tokens. A token is marked as used at its first use. A client that sends it again within the
- * grace period gets another successor, until a successor is used or the maximum is reached. The count is in the row of
- * the token, which concurrent requests lock.
+ * Rotates a batch of refresh tokens. A token is marked as used at its first use. A client that sends it again within
+ * the grace period gets another successor, until a successor is used or the maximum is reached. The count is in the row
+ * of the token, which concurrent requests lock.
  */
 const ROTATE_REFRESH_TOKENS = prepared(
   'rotate_refresh_tokens',
@@ -157,9 +159,9 @@ interface RefreshTokenRow {
 }
 
 /**
- * Determines why a token was rejected. A token that is used again after the grace period, or after its successor was used,
- * may have been stolen: its grant is revoked. Programs on the machine of their user keep the grant: several processes of
- * one program share its tokens, and each sends old copies.
+ * Determines why a token was rejected. A token that is used again after the grace period, or after its successor was
+ * used, may have been stolen: its grant is revoked. Programs on the machine of their user keep the grant: several
+ * processes of one program share its tokens, and each sends old copies.
  */
 async function explainRejection(
   tokenHash: Buffer,

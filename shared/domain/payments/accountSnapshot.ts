@@ -10,7 +10,10 @@ import { withAccountLock } from '../credits/ledger.ts';
  */
 export interface AccountSnapshot {
   accountId: number;
-  /** Why it can be applied only in part, or not at all. Its event stays unapplied and is retried until the cause is fixed. */
+  /**
+   * Why it can be applied only in part, or not at all. Its event stays unapplied and is retried until the cause is
+   * fixed.
+   */
   problem: string | null;
   apply: (transaction: Transaction, account: Account) => Promise<void>;
 }

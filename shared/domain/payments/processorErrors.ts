@@ -4,7 +4,8 @@ import { ServiceError } from '../../spec/errors.ts';
 
 /**
  * Turns errors of the payment processor into errors that a client may retry.
- * @param rejectionDetail the detail for a rejection that only the operator can fix. Without it, rejections are rethrown.
+ * @param rejectionDetail the detail for a rejection that only the operator can fix. Without it, rejections are
+ *   rethrown.
  * @throws ServiceError internal_error (503)
  */
 export async function mapProcessorErrors<Result>(request: Promise<Result>, rejectionDetail?: string): Promise<Result> {

@@ -77,8 +77,8 @@ async function executeAndSave<Response>(
   } catch (error) {
     const pending = queryRequest(keyed).where({ id }).whereNull('response');
     if (error instanceof ServiceError && !error.isServiceFault) await pending.delete();
-    // It may have had effects. Mark it abandoned, so that a repeated request resumes it under the same id; without the mark
-    // one does so after a minute. The response does not wait for it: an outage would delay both.
+    // It may have had effects. Mark it abandoned, so that a repeated request resumes it under the same id; without the
+    // mark one does so after a minute. The response does not wait for it: an outage would delay both.
     else void pending.patch({ created_at: addMilliseconds(now(), -ABANDONED_AFTER_MS) }).catch(() => {});
     throw error;
   }

@@ -58,8 +58,8 @@ const SCHEDULE_DELETION = prepared(
  * be created or bought, automatic top-ups are off, and a task carries out the rest. Requesting it again
  * changes nothing.
  * @param email address that the owner has typed as a confirmation.
- * @throws ServiceError validation_error if the address is not that of the account; insufficient_scope or invalid_api_key if
- *   the caller's role or session changed meanwhile.
+ * @throws ServiceError validation_error if the address is not that of the account; insufficient_scope or
+ *   invalid_api_key if the caller's role or session changed meanwhile.
  */
 export async function requestAccountDeletion(caller: Caller, email: string, origin: RequestOrigin): Promise<void> {
   const { accountId, credential } = caller;
@@ -90,10 +90,10 @@ export async function requestAccountDeletion(caller: Caller, email: string, orig
 }
 
 /**
- * Undoes a deletion: the account can be used again, and a task resumes the renewal of its subscription. Credentials stay
- * revoked and automatic top-ups off. Without a requested deletion it changes nothing.
- * @throws ServiceError validation_error once the erasure has begun; insufficient_scope or invalid_api_key if the caller's
- *   role or session changed meanwhile.
+ * Undoes a deletion: the account can be used again, and a task resumes the renewal of its subscription. Credentials
+ * stay revoked and automatic top-ups off. Without a requested deletion it changes nothing.
+ * @throws ServiceError validation_error once the erasure has begun; insufficient_scope or invalid_api_key if the
+ *   caller's role or session changed meanwhile.
  */
 export async function undoAccountDeletion(caller: Caller, origin: RequestOrigin): Promise<void> {
   const { accountId } = caller;

@@ -44,8 +44,8 @@ async function prepare({
 }
 
 /**
- * Resumes the subscription after an undo, or syncs what was not stopped, as its renewal may have been held for a dispute
- * that has ended. A request since then, and its own undo, have scheduled another run.
+ * Resumes the subscription after an undo, or syncs what was not stopped, as its renewal may have been held for a
+ * dispute that has ended. A request since then, and its own undo, have scheduled another run.
  */
 async function resume({
   account_id: accountId,
@@ -57,7 +57,9 @@ async function resume({
   return undefined;
 }
 
-/** Erases an account whose time is over. A suspended one is kept: its owner cannot undo, and staff may need the data. */
+/**
+ * Erases an account whose time is over. A suspended one is kept: its owner cannot undo, and staff may need the data.
+ */
 async function continueDue(deletion: AccountDeletion): Promise<Postponement | undefined> {
   const outcome = await beginErasure(deletion);
   if (outcome === 'suspended') return { runAt: addMilliseconds(now(), DAY_MS) };

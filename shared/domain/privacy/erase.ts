@@ -19,8 +19,9 @@ export interface ErasureResult {
 
 /**
  * Erases the personal data of an account: its access, sign-in methods, security log, webhooks, messages, profile,
- * prompts, media and the copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
- * accounting requires. Its test account is erased first. It can be repeated: the next run continues an interrupted one.
+ * prompts, media and the copies of payment events. The row stays under an unusable address, with the ledger, payments
+ * and commissions that accounting requires. Its test account is erased first. It can be repeated: the next run
+ * continues an interrupted one.
  * @param actor staff who erase it.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */

@@ -70,8 +70,8 @@ async function readExportedAccount(transaction: Transaction, account: Account): 
 }
 
 /**
- * Writes what is stored about the owner of an account as JSON: the account, then one list for each kind of data, then the
- * same for test mode. Rows are read some at a time, so that the size of the account does not matter.
+ * Writes what is stored about the owner of an account as JSON: the account, then one list for each kind of data, then
+ * the same for test mode. Rows are read some at a time, so that the size of the account does not matter.
  */
 async function* exportAccount({ account, ownerId }: ExportedAccount): AsyncGenerator<string> {
   yield `{\n"account": ${JSON.stringify(pickAccountColumns(account.toJSON()))}`;
@@ -120,8 +120,8 @@ const EXPORTS_PER_HOUR = 5;
 
 /**
  * Starts an export by the owner of an account, and records it in the security log.
- * @throws ServiceError rate_limited after some exports within an hour; insufficient_scope or invalid_api_key if the caller's
- *   role or session changed meanwhile.
+ * @throws ServiceError rate_limited after some exports within an hour; insufficient_scope or invalid_api_key if the
+ *   caller's role or session changed meanwhile.
  */
 export async function startAccountExport(caller: Caller, origin: RequestOrigin): Promise<AsyncGenerator<string>> {
   const { accountId } = caller;

@@ -11,9 +11,10 @@ import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/fai
 import { GENERATION_SUMS } from './sums.ts';
 
 /**
- * Hourly sums of generations for the staff metrics and the reports, by the hour of creation. A worker adds them in slices of
- * five minutes: once all generations of a slice have ended, for good; those that may still change once a minute. So the cost
- * depends on the traffic of a quarter of an hour and of the generations in progress, not on the history.
+ * Hourly sums of generations for the staff metrics and the reports, by the hour of creation. A worker adds them in
+ * slices of five minutes: once all generations of a slice have ended, for good; those that may still change once a
+ * minute. So the cost depends on the traffic of a quarter of an hour and of the generations in progress, not on the
+ * history.
  */
 
 /** The sums are at most about this old while a worker runs. */
@@ -54,8 +55,8 @@ const CLEAR_OPEN = prepared('clear_open_generation_hours', 'DELETE FROM generati
 const IS_FAILURE = "reason NOT IN ('', :canceledReason)";
 
 /**
- * Adds a slice of an hour to its sums. Revenue is attributed to credits as docs/metrics.md defines it. Accounts are read
- * one by one by their key, because a join of a large batch would read all accounts.
+ * Adds a slice of an hour to its sums. Revenue is attributed to credits as docs/metrics.md defines it. Accounts are
+ * read one by one by their key, because a join of a large batch would read all accounts.
  */
 const SUM_SLICE = prepared(
   'sum_generation_slice',
@@ -105,8 +106,8 @@ const SUM_SLICE = prepared(
 );
 
 /**
- * Brings the hourly sums up to date, unless that was done within the last minute. Safe to run anywhere, repeatedly: another
- * worker that sums is left to finish.
+ * Brings the hourly sums up to date, unless that was done within the last minute. Safe to run anywhere, repeatedly:
+ * another worker that sums is left to finish.
  */
 export async function sumGenerationHours(): Promise<void> {
   await db.transaction(async (transaction: Knex.Transaction) => {
@@ -139,9 +140,9 @@ async function readProgress(transaction: Knex.Transaction): Promise<{ finishedUn
 }
 
 /**
- * Returns the time until which sums can be read in the snapshot of a transaction, and the uuid from which later generations
- * are found. These are the final sums, and open ones of hours before the last, as they were a minute ago: a generation
- * that does not end must not make a read count the rows of hours.
+ * Returns the time until which sums can be read in the snapshot of a transaction, and the uuid from which later
+ * generations are found. These are the final sums, and open ones of hours before the last, as they were a minute ago: a
+ * generation that does not end must not make a read count the rows of hours.
  */
 export async function findSummedHours(
   transaction: Knex.Transaction,
@@ -159,7 +160,10 @@ async function findFirstOpenSlice(transaction: Knex.Transaction, at: Date): Prom
   return floorToSlice(Math.min(at.getTime() - COMMIT_GRACE_MS, queued?.created_at.getTime() ?? Infinity));
 }
 
-/** Returns the first slice from the given one that has generations; without any before the open ones, the first of these. */
+/**
+ * Returns the first slice from the given one that has generations; without any before the open ones, the first of
+ * these.
+ */
 async function skipEmptySlices(transaction: Knex.Transaction, slice: Date, open: Date): Promise<Date> {
   if (slice >= open) return slice;
   const [next] = await runStatement<{ created_at: Date }>(FIND_NEXT, { first: firstUuidAt(slice) }, transaction);

@@ -123,7 +123,8 @@ export function buildTable<Row extends PeriodRow>({
 }
 
 /**
- * Groups rows by their labels and computes the measures of each group. Groups with the largest first measure come first.
+ * Groups rows by their labels and computes the measures of each group. Groups with the largest first measure come
+ * first.
  */
 export function groupRows<Row extends PeriodRow>(
   rows: readonly Row[],

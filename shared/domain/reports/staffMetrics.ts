@@ -66,8 +66,8 @@ const selectDay = (column: string) =>
   `CASE WHEN ${column} >= :since THEN (${column} AT TIME ZONE 'UTC')::date END AS day`;
 
 /**
- * Counts in one snapshot, each metric by an index. Usage is that of the hourly sums and of the generations created since
- * then, less the refunds by staff, which the sums do not subtract.
+ * Counts in one snapshot, each metric by an index. Usage is that of the hourly sums and of the generations created
+ * since then, less the refunds by staff, which the sums do not subtract.
  */
 const READ_METRIC_SUMS = prepared(
   'read_metric_sums',

@@ -16,8 +16,8 @@ import { SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 /**
  * Applies a notification of Apple about one of its users. Applying it again changes nothing. It never changes credits,
  * API keys or applications, and never deletes an account.
- * - `consent-revoked` ends the sessions that the identity has opened until then. It stays linked, because Apple keeps its
- *   subject: the person signs in to the same account after giving consent again, even with another address.
+ * - `consent-revoked` ends the sessions that the identity has opened until then. It stays linked, because Apple keeps
+ *   its subject: the person signs in to the same account after giving consent again, even with another address.
  * - `account-delete`, in newer documents of Apple `account-deleted`, removes the identity with all its sessions: its
  *   subject never signs in again.
  * - All others, such as `email-disabled`, change nothing.

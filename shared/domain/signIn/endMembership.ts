@@ -22,8 +22,8 @@ export interface Departure {
 }
 
 /**
- * Ends a membership of an account that the transaction has locked, with its sessions and the open invitations that it sent. A
- * person who is not a member of any account then is erased.
+ * Ends a membership of an account that the transaction has locked, with its sessions and the open invitations that it
+ * sent. A person who is not a member of any account then is erased.
  * @throws ServiceError validation_error for the owner.
  */
 export async function endMembership(
@@ -73,7 +73,9 @@ export async function describePerson(transaction: Transaction, { person_id: id }
   return (await Person.query(transaction).findById(id).select('email').throwIfNotFound()).email;
 }
 
-/** Revokes approvals whose authorization code was not exchanged yet: what a removed member leaves exists at the removal. */
+/**
+ * Revokes approvals whose authorization code was not exchanged yet: what a removed member leaves exists at the removal.
+ */
 async function revokePendingApprovals(transaction: Transaction, { account_id, number }: Member): Promise<void> {
   await OAuthGrant.query(transaction)
     .where({ account_id, member_number: number })

@@ -6,9 +6,9 @@ import { Person } from '../../tables/Person.ts';
 import { Session } from '../../tables/Session.ts';
 
 /**
- * Erases a person who is not a member of any account any more: address, profile and sign-in methods. The transaction has
- * locked the account that the person left last. One that erases several people does so in the order of their ids: others
- * lock the same people.
+ * Erases a person who is not a member of any account any more: address, profile and sign-in methods. The transaction
+ * has locked the account that the person left last. One that erases several people does so in the order of their ids:
+ * others lock the same people.
  */
 export async function erasePersonWithoutAccount(transaction: Transaction, personId: number): Promise<void> {
   // Locked before the memberships are read: of two accounts that a person leaves at once, the second erases.

@@ -20,8 +20,8 @@ export interface NewPersonDetails {
 }
 
 /**
- * Finds the person of a verified e-mail address, or creates it with an account that it owns. A referral is recorded only
- * when the account is created, in the same transaction.
+ * Finds the person of a verified e-mail address, or creates it with an account that it owns. A referral is recorded
+ * only when the account is created, in the same transaction.
  */
 export async function findOrCreatePersonByEmail(
   email: string,
@@ -78,8 +78,8 @@ async function openAccount(transaction: Transaction, person: Person): Promise<Me
 }
 
 /**
- * Returns the membership that a sign-in opens: of the account that the person switched to last, else of an own one. Those
- * that are suspended or being deleted come last. A person who has left all accounts gets a new one.
+ * Returns the membership that a sign-in opens: of the account that the person switched to last, else of an own
+ * one. Those that are suspended or being deleted come last. A person who has left all accounts gets a new one.
  * @throws ServiceError not_found if the person was erased.
  */
 export async function chooseMembership(transaction: Transaction, personId: number): Promise<Member> {

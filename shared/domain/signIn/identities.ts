@@ -46,9 +46,9 @@ export type IdentitySignInResult =
   | { problem: 'other_provider'; linked: ProviderName[] };
 
 /**
- * Finds the person that the identity is linked to, even if its address has changed. An unknown identity creates a person
- * with an account for its verified address, or is linked to one without identities. It never becomes a person with another
- * identity, because an address can be reassigned.
+ * Finds the person that the identity is linked to, even if its address has changed. An unknown identity creates a
+ * person with an account for its verified address, or is linked to one without identities. It never becomes a person
+ * with another identity, because an address can be reassigned.
  * @param referralClick referral link that the browser followed, if any.
  * @param language that of a new person.
  */
@@ -169,10 +169,10 @@ export async function linkIdentity(
 }
 
 /**
- * Removes an identity from its person and ends the sessions that it opened, except the caller's own. The person can undo a
- * removal by a session.
- * @param currentToken session cookie of the caller. Null for staff and the provider, who may remove the last identity that
- *   can sign in, and end all sessions of the identity.
+ * Removes an identity from its person and ends the sessions that it opened, except the caller's own. The person can
+ * undo a removal by a session.
+ * @param currentToken session cookie of the caller. Null for staff and the provider, who may remove the last identity
+ *   that can sign in, and end all sessions of the identity.
  * @returns the removed identity.
  * @throws ServiceError not_found; validation_error for a person's last identity that can sign in.
  */

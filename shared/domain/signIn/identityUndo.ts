@@ -96,9 +96,11 @@ function decryptToken(token: string): RemovedIdentity | null {
 }
 
 /**
- * Restores a removed identity. Ends all sessions of the person, and what the accounts that it owns got since the sign-in that
- * removed it: identities, members, invitations, API keys, applications and webhook endpoints. Restoring it again changes nothing.
- * @throws ServiceError not_found if the person was erased; validation_error if the identity is linked to another by now.
+ * Restores a removed identity. Ends all sessions of the person, and what the accounts that it owns got since the
+ * sign-in that removed it: identities, members, invitations, API keys, applications and webhook endpoints. Restoring it
+ * again changes nothing.
+ * @throws ServiceError not_found if the person was erased; validation_error if the identity is linked to another by
+ *   now.
  */
 export async function restoreIdentity(removed: RemovedIdentity, origin: RequestOrigin): Promise<void> {
   const { person_uuid: personUuid, provider, issuer, subject, email, uuid } = removed;

@@ -7,8 +7,8 @@ import type { Caller } from '../accounts/caller.ts';
 import { getPerson, lockPerson, patchPerson } from '../accounts/people.ts';
 
 /**
- * Saves the profile form, which completes the `profile` step of the owner. If the account has an active plan, the `plan`
- * step is complete, too.
+ * Saves the profile form, which completes the `profile` step of the owner. If the account has an active plan, the
+ * `plan` step is complete, too.
  */
 export async function saveProfile(caller: Caller, profile: ProfileInput): Promise<void> {
   await changeOwnProfile(caller, profile, (account) => {

@@ -41,8 +41,8 @@ async function countSessions(
 }
 
 /**
- * Ends all sessions of an account whose row the transaction has locked: those that act on it, and the right to switch to it
- * of those that act on another account.
+ * Ends all sessions of an account whose row the transaction has locked: those that act on it, and the right to switch
+ * to it of those that act on another account.
  * @param keptSession hash of a session cookie that stays valid.
  * @returns the number of both.
  */
@@ -101,8 +101,8 @@ export async function revokeCredentials(
 }
 
 /**
- * Result of revoking all access. Endpoints that a stolen credential created would keep receiving data, and invitations that
- * it sent would let other people in.
+ * Result of revoking all access. Endpoints that a stolen credential created would keep receiving data, and invitations
+ * that it sent would let other people in.
  */
 export interface RevokedAllAccess extends RevokedAccess {
   /** Number of webhook endpoints that were disabled. */
@@ -112,8 +112,8 @@ export interface RevokedAllAccess extends RevokedAccess {
 }
 
 /**
- * Ends all credentials of an account whose row the transaction has locked, disables its webhook endpoints and revokes its open
- * invitations. Its members stay.
+ * Ends all credentials of an account whose row the transaction has locked, disables its webhook endpoints and revokes
+ * its open invitations. Its members stay.
  * @param since keys, grants, endpoints and invitations that were created, or endpoints changed, before this time stay.
  */
 export async function revokeAllAccess(

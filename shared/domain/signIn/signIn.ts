@@ -18,8 +18,8 @@ import { linkIdentity, type LinkProblem, signInWithIdentity } from './identities
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 
 /**
- * Reason why a sign-in failed: the fault of an IdentityError; `expired` if the attempt is unknown, too old, completed or
- * of another browser; or a problem of `signInWithIdentity` or `linkIdentity`.
+ * Reason why a sign-in failed: the fault of an IdentityError; `expired` if the attempt is unknown, too old, completed
+ * or of another browser; or a problem of `signInWithIdentity` or `linkIdentity`.
  */
 export type SignInProblem = IdentityError['fault'] | 'taken' | 'other_provider' | LinkProblem;
 
@@ -74,8 +74,8 @@ export async function startSignIn(
 }
 
 /**
- * Completes a sign-in with the parameters of the callback. An attempt can be completed once, whether or not it succeeds,
- * and only by the browser that started it.
+ * Completes a sign-in with the parameters of the callback. An attempt can be completed once, whether or not it
+ * succeeds, and only by the browser that started it.
  * @param language that of a new person.
  * @throws ServiceError not_found if the provider is not configured.
  */

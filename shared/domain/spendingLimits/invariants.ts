@@ -1,9 +1,10 @@
 import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /**
- * Generations of the window of each limit that is in force: what they cost, less refunds, when the last one was charged, and
- * whether the generation that opened the window, of any key, is from an earlier one. Those that follow may be: they began
- * before the window and were charged in it. So may the first one after a limit was set in a window without generations.
+ * Generations of the window of each limit that is in force: what they cost, less refunds, when the last one was
+ * charged, and whether the generation that opened the window, of any key, is from an earlier one. Those that follow may
+ * be: they began before the window and were charged in it. So may the first one after a limit was set in a window
+ * without generations.
  */
 const WINDOWS = `
   SELECT l.account_id, l.number, coalesce(sum(g.credits_charged) FILTER (WHERE g.status <> 'failed' AND g.refunded_at IS NULL), 0) AS credits,

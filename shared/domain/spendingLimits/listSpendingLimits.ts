@@ -7,8 +7,8 @@ import { SpendingLimit } from '../../tables/SpendingLimit.ts';
 import { getResetTime, getWindowStart } from './window.ts';
 
 /**
- * Limits by the uuid of the key, or the client id of the application; null for one that was removed, nothing for one that
- * was never set.
+ * Limits by the uuid of the key, or the client id of the application; null for one that was removed, nothing for one
+ * that was never set.
  */
 export type SpendingLimits = ReadonlyMap<string, SpendingLimitState | null>;
 

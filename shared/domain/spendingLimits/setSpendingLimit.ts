@@ -18,8 +18,8 @@ export type Spender = { keyNumber: number } | { clientId: string } | { memberNum
 type Window = Pick<SpendingLimit, 'period' | 'window_start' | 'generation_count_at_window_start' | 'used'>;
 
 /**
- * Sets, changes or removes the spending limit of a key, an application or a member, from the next charge on. Locks the account until the end
- * of the transaction. Generations that it created earlier in the window count.
+ * Sets, changes or removes the spending limit of a key, an application or a member, from the next charge on. Locks the
+ * account until the end of the transaction. Generations that it created earlier in the window count.
  * @param limit null removes it.
  * @returns true if it was changed.
  */
@@ -72,8 +72,8 @@ const WINDOW_COUNT = `(SELECT CASE WHEN cast(:windowStart AS timestamptz) IS NUL
 
 /**
  * Finds the first generation of the window, by its burn, and sums those of the credential from that one on. Deleted
- * generations count, and only ledger entries lead to them. Of concurrent creates the one that began first may be charged
- * last: as with charges, all that are charged after the first one of a window belong to it.
+ * generations count, and only ledger entries lead to them. Of concurrent creates the one that began first may be
+ * charged last: as with charges, all that are charged after the first one of a window belong to it.
  */
 const buildReadWindow = (spender: string, isSpender: string): Statement =>
   prepared(

@@ -33,8 +33,8 @@ export async function signOutAccount(accountId: number, actor: Actor): Promise<n
 }
 
 /**
- * Ends all sessions, API keys and OAuth grants of an account, disables its webhook endpoints and revokes its open invitations.
- * The owner and members can sign in again.
+ * Ends all sessions, API keys and OAuth grants of an account, disables its webhook endpoints and revokes its open
+ * invitations. The owner and members can sign in again.
  * @returns the number of each that were ended. Without any, nothing is recorded.
  */
 export async function revokeAccountAccess(accountId: number, actor: Actor): Promise<RevokedAllAccess> {
@@ -56,8 +56,8 @@ export async function revokeAccountAccess(accountId: number, actor: Actor): Prom
 }
 
 /**
- * Removes a member who is not the owner, and revokes the API keys and applications that it made, as for a person whom an
- * attacker has let in.
+ * Removes a member who is not the owner, and revokes the API keys and applications that it made, as for a person whom
+ * an attacker has let in.
  * @returns whether it was a member. Otherwise, nothing is recorded.
  * @throws ServiceError validation_error for the owner.
  */

@@ -17,7 +17,8 @@ import { findLiveAccount } from '../accounts/testAccounts.ts';
 /** Lookups for staff, who search by what a customer has quoted. */
 
 /**
- * Finds the account of an e-mail address, a UUID, or the account number in the logs, which may be that of its test account.
+ * Finds the account of an e-mail address, a UUID, or the account number in the logs, which may be that of its test
+ * account.
  * @throws ServiceError not_found; as {@link pickSingleAccount}.
  */
 export async function lookUpAccountForStaff(query: string): Promise<Account> {
@@ -68,9 +69,9 @@ const EMAIL_PREFIX_MIN_CHARACTERS = 3;
 const LAST_CHARACTER = '\u{10ffff}';
 
 /**
- * Searches accounts by what a customer or a processor quotes: the e-mail address of a member or its beginning; the UUID of an account,
- * API key, generation, top-up or invoice; the account number in the logs; the first 12 characters of an API key; a
- * Stripe id of a customer, subscription, payment, checkout page or invoice. Each is a lookup in an index.
+ * Searches accounts by what a customer or a processor quotes: the e-mail address of a member or its beginning; the UUID
+ * of an account, API key, generation, top-up or invoice; the account number in the logs; the first 12 characters of an
+ * API key; a Stripe id of a customer, subscription, payment, checkout page or invoice. Each is a lookup in an index.
  * @throws ServiceError validation_error for a whole API key, which must not get into addresses and logs.
  */
 export async function searchAccounts(query: string): Promise<Account[]> {

@@ -80,8 +80,8 @@ export interface Incident {
 }
 
 /**
- * Generations that ended since a moment. Those that ended then were created within a deadline before it, and the primary
- * key is ordered by creation.
+ * Generations that ended since a moment. Those that ended then were created within a deadline before it, and the
+ * primary key is ordered by creation.
  */
 const RECENT = `recent AS MATERIALIZED (
      SELECT uuid, account_id, model, ${UPSTREAM_NAME} AS upstream, status, completed_at,

@@ -53,7 +53,8 @@ const REQUEUE_STUCK = prepared(
 const LOWEST_UUID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Lists generations without progress for `idleMs`, oldest first. Includes those that wait for an upstream with a dispatch loop.
+ * Lists generations without progress for `idleMs`, oldest first. Includes those that wait for an upstream with a
+ * dispatch loop.
  * @param after last uuid of the previous page.
  */
 export async function findStuckGenerations(
@@ -77,8 +78,8 @@ interface RequeuedRow extends QueuedRow {
 }
 
 /**
- * Makes stuck generations due now, with an audit entry for each, and enqueues them. Skips those that a worker holds, so that nothing is submitted
- * twice. If Redis is unavailable, the sweep enqueues them.
+ * Makes stuck generations due now, with an audit entry for each, and enqueues them. Skips those that a worker holds, so
+ * that nothing is submitted twice. If Redis is unavailable, the sweep enqueues them.
  * @returns the generations that were made due, and whether each was enqueued.
  */
 export async function requeueGenerations(

@@ -62,8 +62,8 @@ const ledgerSource = (kind: TimelineKind, type: string): Source => ({
 });
 
 /**
- * Generations are found by their entries of the ledger: the burn when they were created, and the refund when they failed.
- * The index of generations is not ordered by time.
+ * Generations are found by their entries of the ledger: the burn when they were created, and the refund when they
+ * failed. The index of generations is not ordered by time.
  */
 const SOURCES: readonly Source[] = [
   ...['burn', 'refund'].map((type) => ledgerSource('generations', type)),

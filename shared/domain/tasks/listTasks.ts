@@ -105,6 +105,9 @@ export async function findTaskByKey({ name: kind }: TaskKind, key: string): Prom
   return task;
 }
 
-/** Returns the key of a task for staff. That of a deletion of files is a part of their address, which gives access to them. */
+/**
+ * Returns the key of a task for staff. That of a deletion of files is a part of their address, which gives access to
+ * them.
+ */
 export const describeKey = ({ kind, key }: Pick<ListedTask, 'kind' | 'key'>): string =>
   kind.endsWith('.deleteFiles') ? `${key.slice(0, 8)}…` : key;

@@ -82,8 +82,8 @@ export function startTasks(kind: TaskKind): void {
 }
 
 /**
- * Runs tasks one after another until none is due, or one fails: while a system that they need is down, a process makes few
- * attempts between two sweeps.
+ * Runs tasks one after another until none is due, or one fails: while a system that they need is down, a process makes
+ * few attempts between two sweeps.
  */
 async function runWhileDue(kind: TaskKind, runner: Runner): Promise<void> {
   try {
@@ -121,7 +121,9 @@ const toHeldBindings = (tasks: readonly Task[]) => ({
 
 const isFilled = (tasks: Task[]): tasks is [Task, ...Task[]] => tasks.length > 0;
 
-/** Runs claimed tasks and records the outcome. @returns false if a run has failed. @throws if that cannot be recorded. */
+/**
+ * Runs claimed tasks and records the outcome. @returns false if a run has failed. @throws if that cannot be recorded.
+ */
 async function runClaimed(kind: TaskKind, tasks: readonly [Task, ...Task[]]): Promise<boolean> {
   const startedAt = performance.now();
   let outcome: 'done' | 'postponed' | 'failed' | 'given_up';

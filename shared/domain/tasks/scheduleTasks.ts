@@ -22,9 +22,9 @@ const SCHEDULE_TASKS = prepared('schedule_tasks', buildInsert(' WHERE tasks.run_
 const RESCHEDULE_TASKS = prepared('reschedule_tasks', buildInsert(''));
 
 /**
- * Writes tasks in the transaction of their cause; those that are due run once it has committed. A task that exists stays
- * as it is, unless it was given up: that one starts again. A run in progress may have read its rows before this change,
- * and completes the task: use {@link rescheduleTasks} for a key that is needed again.
+ * Writes tasks in the transaction of their cause; those that are due run once it has committed. A task that exists
+ * stays as it is, unless it was given up: that one starts again. A run in progress may have read its rows before this
+ * change, and completes the task: use {@link rescheduleTasks} for a key that is needed again.
  * @param kind name of their kind.
  */
 export const scheduleTasks = (transaction: Transaction, kind: string, tasks: readonly NewTask[]): Promise<void> =>

@@ -26,15 +26,16 @@ export interface TaskKind {
   /** `subject.action`, as in `payout.transfer`. Names the kind in the table, in metrics and on pages of staff. */
   name: string;
   /**
-   * Runs one task, or up to `batchSize`. They are done if it returns undefined. It begins by reading the rows that they are
-   * about: these may have changed, and another worker may run the same task.
+   * Runs one task, or up to `batchSize`. They are done if it returns undefined. It begins by reading the rows that they
+   * are about: these may have changed, and another worker may run the same task.
    * @throws any error for a failed run. It is repeated, and the tasks of a failed batch are run one by one.
    */
   run(tasks: readonly [Task, ...Task[]]): Promise<Postponement | undefined>;
   /** Wait after the first failed run, doubled after each further one, and its maximum. */
   backoff: Backoff;
   /**
-   * Returns true if a task whose run has just failed is given up: staff may repeat it. Default: it is repeated for ever.
+   * Returns true if a task whose run has just failed is given up: staff may repeat it. Default: it is repeated for
+   * ever.
    */
   isGivenUp?(task: Task, error: unknown): boolean;
   /** Maximum number of runs at the same time in one process. Default: 1. */

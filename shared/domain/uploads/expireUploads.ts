@@ -5,8 +5,8 @@ import { UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
 import { ADDRESS_TIME, DELETE_UPLOAD_FILES, IS_KEPT } from './uploads.ts';
 
 /**
- * Deletes rows and records in the same statement which files must be deleted. Until its address has expired, a client may
- * still send a file, so that of a new upload is deleted after that.
+ * Deletes rows and records in the same statement which files must be deleted. Until its address has expired, a client
+ * may still send a file, so that of a new upload is deleted after that.
  */
 const DELETE_SELECTED = `
    inputs AS (

@@ -23,7 +23,8 @@ const FIND_IMAGES = prepared(
 );
 
 /**
- * Finds the images of a generation, with addresses that expire at its deadline. Reads nothing for a model without images.
+ * Finds the images of a generation, with addresses that expire at its deadline. Reads nothing for a model without
+ * images.
  * @throws UpstreamError `rejected` if one is missing.
  */
 export async function findGenerationImages(

@@ -79,8 +79,8 @@ export function parseInputs(
 }
 
 /**
- * Makes the images of a request ready: fetches, decodes and stores those that are not stored yet. Charges nothing. A row
- * that it adds expires if no generation uses it.
+ * Makes the images of a request ready: fetches, decodes and stores those that are not stored yet. Charges nothing. A
+ * row that it adds expires if no generation uses it.
  * @throws ServiceError validation_error that names the parameter; internal_error (503) if the storage is unavailable.
  */
 export async function prepareInputs(accountId: number, inputs: RequestedInput[]): Promise<PreparedInput[]> {
@@ -219,7 +219,9 @@ function parseDataUrl(value: string, field: string): InputReference {
   return { form: 'data', bytes: Buffer.from(base64, 'base64') };
 }
 
-/** Looks for the first other character: a pattern of the whole text may exceed the stack of regular expressions at 6 MB. */
+/**
+ * Looks for the first other character: a pattern of the whole text may exceed the stack of regular expressions at 6 MB.
+ */
 function isBase64(text: string): boolean {
   const end = text.search(NOT_BASE64);
   return end === -1 ? text !== '' : end > 0 && /^={1,2}$/.test(text.slice(end));

@@ -48,8 +48,8 @@ export async function receiveFile(uuid: string, { contentType, length, body }: R
 }
 
 /**
- * Returns how many files can arrive at a time: of the account, and on this machine or shared folder. An address takes one
- * request at a time. Test accounts are free, so that all of them together must leave places for the others.
+ * Returns how many files can arrive at a time: of the account, and on this machine or shared folder. An address takes
+ * one request at a time. Test accounts are free, so that all of them together must leave places for the others.
  */
 async function buildPlaces(accountId: number): Promise<{ prefix: string; limits: Record<string, number> }> {
   const { live_account_id: liveId } = await Account.query().findById(accountId).throwIfNotFound();

@@ -29,8 +29,8 @@ import type { TaskKind } from '../tasks/taskKind.ts';
 export const ADDRESS_TIME = `${UPLOAD_ADDRESS_MS + UPLOAD_TIME_LIMIT_MS} milliseconds`;
 
 /**
- * A generation keeps its images while it is queued, and those that were paid for until they are deleted. One that failed
- * cost nothing, as those of test mode, so that they must not keep files.
+ * A generation keeps its images while it is queued, and those that were paid for until they are deleted. One that
+ * failed cost nothing, as those of test mode, so that they must not keep files.
  */
 export const IS_KEPT = `EXISTS (
      SELECT FROM generation_inputs i JOIN generations g ON g.uuid = i.generation_uuid AND g.account_id = i.account_id
@@ -107,7 +107,9 @@ export async function findUploadForUse(accountId: number, uuid: string): Promise
   return row;
 }
 
-/** Deletes the files below a folder, whose token is the key: those of deleted uploads, and of folders without an upload. */
+/**
+ * Deletes the files below a folder, whose token is the key: those of deleted uploads, and of folders without an upload.
+ */
 export const DELETE_UPLOAD_FILES: TaskKind = {
   name: 'upload.deleteFiles',
   backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
@@ -160,8 +162,8 @@ const COMPLETE_UPLOAD = prepared(
 
 /**
  * Records that the decoded image is stored in a reserved folder. Of several processes that decoded the same upload one
- * does; the files of the others are deleted. So an image that is ready never changes, whatever its client still sends to
- * the address of the upload. What it sends is deleted when nothing can arrive any more.
+ * does; the files of the others are deleted. So an image that is ready never changes, whatever its client still sends
+ * to the address of the upload. What it sends is deleted when nothing can arrive any more.
  * @returns the row, or undefined if it was deleted meanwhile.
  */
 export async function completeUpload(

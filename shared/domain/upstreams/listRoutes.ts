@@ -40,8 +40,8 @@ export async function listUpstreamRoutes(): Promise<ListedRoute[]> {
 const BUILD_TIMEOUT_MS = 10_000;
 
 /**
- * Returns the lines of the request that an upstream of the configuration would receive, with `***` in the place of secrets.
- * Nothing is sent.
+ * Returns the lines of the request that an upstream of the configuration would receive, with `***` in the place of
+ * secrets. Nothing is sent.
  * @throws ServiceError not_found, validation_error
  */
 export async function showUpstreamRequest(upstream: string, prompt: string): Promise<string[]> {

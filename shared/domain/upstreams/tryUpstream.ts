@@ -68,8 +68,8 @@ const POLL_INTERVAL_MS = 2_000;
 const FAILING_POLLS_MAX_MS = MINUTE_MS;
 
 /**
- * Tries an upstream: submits one run, follows it to its file, and reports each request and response as a line. It is a run
- * of no account, which the provider charges for. Secrets are replaced by `***`.
+ * Tries an upstream: submits one run, follows it to its file, and reports each request and response as a line. It is a
+ * run of no account, which the provider charges for. Secrets are replaced by `***`.
  * @returns undefined if there is no file.
  * @throws TrialError
  */

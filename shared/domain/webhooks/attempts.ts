@@ -11,7 +11,10 @@ import { identifyMessage, openSigningKeys, type SigningKey, signWebhook } from '
 
 /** Time for attempts in flight when the process shuts down. Their deliveries are repeated by another one. */
 const DRAIN_ATTEMPTS_MS = 5_000;
-/** After this time a delivery that was leased in advance is released: its endpoint may have other keys, or another address. */
+/**
+ * After this time a delivery that was leased in advance is released: its endpoint may have other keys, or another
+ * address.
+ */
 const WAIT_MAX_MS = 500;
 /** No attempt starts that could still be in flight shortly before its lease ends. */
 const LEASE_LEFT_MIN_MS = WEBHOOK_ATTEMPT_TIMEOUT_MS + 5_000;

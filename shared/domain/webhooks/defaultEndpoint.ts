@@ -12,8 +12,8 @@ import { replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
 
 /**
- * Creates the default endpoints that accounts do not have yet. A default endpoint has no address: its deliveries go to the
- * `webhook_url` of single generations and are signed with its keys.
+ * Creates the default endpoints that accounts do not have yet. A default endpoint has no address: its deliveries go to
+ * the `webhook_url` of single generations and are signed with its keys.
  */
 export async function ensureDefaultEndpoint(transaction: Transaction, accountIds: readonly number[]): Promise<void> {
   const existing = await WebhookEndpoint.query(transaction)

@@ -26,8 +26,8 @@ const RECORD_RETRY_MS = 500;
 const RECORD_TIMEOUT_MS = 30_000;
 
 /**
- * Starts attempts of all deliveries that are due, as far as their endpoints and this process have room. Resolves when nothing
- * more can be leased, without waiting for the attempts. Calls while it claims share the next pass.
+ * Starts attempts of all deliveries that are due, as far as their endpoints and this process have room. Resolves when
+ * nothing more can be leased, without waiting for the attempts. Calls while it claims share the next pass.
  */
 export async function deliverWebhooks(): Promise<void> {
   await claimForCall(null);
@@ -53,9 +53,9 @@ async function claimDue(): Promise<void> {
 }
 
 /**
- * Returns the number of endpoints that this process has room for. Each may take as many attempts as an endpoint gets; what is
- * leased in advance starts when others have ended, and takes no more. Once half of all attempts are in flight, an endpoint
- * gets one at a time, so that slow receivers of few accounts leave room for others.
+ * Returns the number of endpoints that this process has room for. Each may take as many attempts as an endpoint gets;
+ * what is leased in advance starts when others have ended, and takes no more. Once half of all attempts are in flight,
+ * an endpoint gets one at a time, so that slow receivers of few accounts leave room for others.
  */
 function getLimits(): ClaimLimits {
   const { all, failing } = countAttempts();
@@ -77,7 +77,9 @@ async function release({ id, endpoint_id, leased_until }: LeasedDelivery): Promi
   }
 }
 
-/** Records the outcome of an attempt, through outages of the database. One that is lost is followed by another attempt. */
+/**
+ * Records the outcome of an attempt, through outages of the database. One that is lost is followed by another attempt.
+ */
 async function record(delivery: LeasedDelivery, sent: SentAttempt): Promise<void> {
   const outcome = toOutcome(delivery, sent);
   const reason = getDisabledReason(delivery, sent);

@@ -87,8 +87,8 @@ export interface DeliveryFilter {
 }
 
 /**
- * Lists the deliveries to an endpoint, newest first. `FILTERED_ITEMS_MAX` are counted and shown. The endpoint may be the
- * default one.
+ * Lists the deliveries to an endpoint, newest first. `FILTERED_ITEMS_MAX` are counted and shown. The endpoint may be
+ * the default one.
  * @throws ServiceError not_found when the account has no such endpoint, validation_error for a page after those.
  */
 export async function listDeliveries(
@@ -133,8 +133,8 @@ function deliveryNotFoundError(): ServiceError {
 }
 
 /**
- * Inserts the delivery of an event and makes its endpoint due. The transaction has locked the endpoint, so a worker that
- * claims at the same time finds the delivery.
+ * Inserts the delivery of an event and makes its endpoint due. The transaction has locked the endpoint, so a worker
+ * that claims at the same time finds the delivery.
  */
 export async function insertDelivery(
   transaction: Transaction,

@@ -12,8 +12,8 @@ import { type DeliveryOutcome, type LeasedDelivery, recordAndClaim } from './rec
 const CLAIM_NOTHING = { healthy: 0, failing: 0, concurrency: 1 };
 
 /**
- * Returns why a failed attempt disables its endpoint, if it does. The default endpoint stays: its receivers are those of
- * single generations.
+ * Returns why a failed attempt disables its endpoint, if it does. The default endpoint stays: its receivers are those
+ * of single generations.
  */
 export function getDisabledReason(delivery: LeasedDelivery, result: AttemptResult): 'gone' | 'failing' | undefined {
   if (delivery.endpoint_url === null || result.error === undefined) return undefined;

@@ -14,8 +14,8 @@ import { buildEventBody, type EventSources, getWebhookUrl, readEventSources } fr
 const BATCH_SIZE = 200;
 
 /**
- * Dispatches recorded events, whose ids are the keys: creates the deliveries and messages that follow from them. Of several
- * runs with the same event one does.
+ * Dispatches recorded events, whose ids are the keys: creates the deliveries and messages that follow from them. Of
+ * several runs with the same event one does.
  */
 export const DISPATCH_EVENTS: TaskKind = {
   name: DISPATCH_KIND,

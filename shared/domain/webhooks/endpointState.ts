@@ -83,8 +83,8 @@ export async function enableEndpoint(transaction: Transaction, endpoint: Webhook
 }
 
 /**
- * Stores the number of enabled endpoints in the account, which the transaction has locked. The default endpoint does not
- * count: it receives events of generations with a `webhook_url` only.
+ * Stores the number of enabled endpoints in the account, which the transaction has locked. The default endpoint does
+ * not count: it receives events of generations with a `webhook_url` only.
  */
 export async function updateWebhookCount(transaction: Transaction, accountId: number): Promise<void> {
   const enabled = WebhookEndpoint.query(transaction)

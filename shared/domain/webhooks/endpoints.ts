@@ -27,7 +27,10 @@ import { parseWebhookUrl } from './webhookUrl.ts';
 /** Fields of an endpoint that its owner chooses. */
 export interface EndpointInput {
   url: string;
-  /** Types of events that it receives; null: all, including those that are added later, or those that its caller may read. */
+  /**
+   * Types of events that it receives; null: all, including those that are added later, or those that its caller may
+   * read.
+   */
   events?: readonly WebhookEventType[] | null;
   description?: string;
 }
@@ -83,7 +86,9 @@ export async function listEndpoints(accountId: number, page: number): Promise<Li
   return paginate(await queryManagedEndpoints(accountId).orderBy('id', 'desc'), page);
 }
 
-/** Finds an endpoint of an account that fails, or that the service has disabled because of that: the first one that did. */
+/**
+ * Finds an endpoint of an account that fails, or that the service has disabled because of that: the first one that did.
+ */
 export async function findFailingEndpoint(accountId: number): Promise<WebhookEndpoint | undefined> {
   return queryManagedEndpoints(accountId)
     .whereRaw(`(disabled_reason IN ('gone', 'failing') OR disabled_at IS NULL AND failing_since IS NOT NULL)`)
@@ -100,8 +105,8 @@ export async function getEndpoint(accountId: number, uuid: string): Promise<Webh
 
 /**
  * Changes an endpoint; fields that are not given stay as they are. Disabling it fails its pending deliveries.
- * @throws ServiceError not_found; validation_error for an address that cannot receive webhooks; insufficient_scope if it
- *   receives, or would receive, events that the caller may not read.
+ * @throws ServiceError not_found; validation_error for an address that cannot receive webhooks; insufficient_scope if
+ *   it receives, or would receive, events that the caller may not read.
  */
 export async function updateEndpoint(
   caller: Caller,
@@ -157,8 +162,8 @@ const DELETE_DELIVERIES = prepared(
 );
 
 /**
- * Deletes an endpoint with its deliveries. Most of them are deleted before, in batches, because there can be too many for
- * one statement.
+ * Deletes an endpoint with its deliveries. Most of them are deleted before, in batches, because there can be too many
+ * for one statement.
  * @throws ServiceError not_found
  */
 export async function deleteEndpoint(

@@ -31,8 +31,8 @@ export interface EventSources {
 const END_TYPES: readonly EventType[] = ['generation.succeeded', 'generation.failed'];
 
 /**
- * Reads the rows that events are about, in one query for each table. The queries are not prepared: they read whole rows,
- * and a prepared one fails once a migration of the next release has added a column.
+ * Reads the rows that events are about, in one query for each table. The queries are not prepared: they read whole
+ * rows, and a prepared one fails once a migration of the next release has added a column.
  */
 export async function readEventSources(transaction: Transaction, events: OutboxEvent[]): Promise<EventSources> {
   async function read<Row extends { account_id: number }>(
@@ -126,7 +126,9 @@ function buildBillingStatusData(event: OutboxEvent) {
   });
 }
 
-/** Builds the message that webhooks send for an event; null for types that they do not send. @throws Error if it cannot. */
+/**
+ * Builds the message that webhooks send for an event; null for types that they do not send. @throws Error if it cannot.
+ */
 export function buildEventBody(event: OutboxEvent, sources: EventSources): string | null {
   const { type, created_at: timestamp } = event;
   return isWebhookEventType(type) ? JSON.stringify({ type, timestamp, data: BUILD_DATA[type](event, sources) }) : null;

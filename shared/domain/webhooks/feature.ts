@@ -38,8 +38,8 @@ const WEBHOOK_DELIVERIES: ExportList = {
 };
 
 /**
- * Deletes events with their deliveries, those that are being dispatched excepted. Most are deleted before the transaction
- * of the erasure: a month of an active account has too many for one statement.
+ * Deletes events with their deliveries, those that are being dispatched excepted. Most are deleted before the
+ * transaction of the erasure: a month of an active account has too many for one statement.
  */
 const DELETE_EVENTS = prepared(
   'delete_outbox_events',

@@ -1,16 +1,17 @@
--- Records the outcomes of attempts, ends the leases of deliveries that were not attempted, and leases deliveries that are due
--- to the caller. Returns a row for each outcome that was recorded, and for each endpoint that was due one for every leased
--- delivery, or one without any.
+-- Records the outcomes of attempts, ends the leases of deliveries that were not attempted, and leases deliveries that
+-- are due to the caller. Returns a row for each outcome that was recorded, and for each endpoint that was due one for
+-- every leased delivery, or one without any.
 --
 -- `concurrency` deliveries of an endpoint may be leased at a time. A caller that has leased them all itself, and whose
--- attempts were quick, gets a multiple, which it starts when others have ended: the next attempt need not wait until the last
--- one is recorded. The number of attempts in flight stays within the limit: another caller gets a lease only while
--- fewer are leased in all.
+-- attempts were quick, gets a multiple, which it starts when others have ended: the next attempt need not wait until
+-- the last one is recorded. The number of attempts in flight stays within the limit: another caller gets a lease only
+-- while fewer are leased in all.
 --
--- Endpoints are locked first, in the order of their ids, so that the statements after it see all deliveries of transactions
--- that held the locks, and next_delivery_at misses none. The arrays repeat ids of the outcomes: without them, the planner
--- estimates a hundred rows and scans the tables. Plans are made once: Postgres would make one for each small array, which
--- takes as long as the rest. They read deliveries in the order of their index, also if the table was small then.
+-- Endpoints are locked first, in the order of their ids, so that the statements after it see all deliveries of
+-- transactions that held the locks, and next_delivery_at misses none. The arrays repeat ids of the outcomes: without
+-- them, the planner estimates a hundred rows and scans the tables. Plans are made once: Postgres would make one for
+-- each small array, which takes as long as the rest. They read deliveries in the order of their index, also if the
+-- table was small then.
 CREATE FUNCTION record_and_claim_deliveries(
   p_outcomes     json,
   p_ids          bigint[],
@@ -115,7 +116,8 @@ BEGIN
   ), claimed AS (
     UPDATE webhook_deliveries d SET leased_until = p_leased_until, leased_by = p_leased_by
       FROM endpoint,
-           -- Those of workers that have ended first. The order is that of the index: a backlog is neither read nor sorted.
+           -- Those of workers that have ended first. The order is that of the index: a backlog is neither read nor
+           -- sorted.
            LATERAL (SELECT id FROM (
                       (SELECT id FROM webhook_deliveries
                         WHERE endpoint_id = endpoint.id AND status = 'pending' AND leased_until <= p_now

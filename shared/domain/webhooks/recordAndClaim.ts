@@ -10,8 +10,8 @@ import type { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { StoredKeys } from './signingKeys.ts';
 
 /**
- * A delivery that this process attempts, with its message and the present address and keys of its endpoint. If the process
- * ends, the lease expires, and another one delivers again what was not recorded.
+ * A delivery that this process attempts, with its message and the present address and keys of its endpoint. If the
+ * process ends, the lease expires, and another one delivers again what was not recorded.
  */
 export interface LeasedDelivery
   extends Omit<StoredKeys, 'uuid'>,

@@ -12,8 +12,8 @@ export interface EndpointWithSecret {
 }
 
 /**
- * Replaces the keys of an endpoint, whose row the transaction has locked. The former keys sign as well for 24 hours; keys
- * of an earlier rotation stop at once.
+ * Replaces the keys of an endpoint, whose row the transaction has locked. The former keys sign as well for 24 hours;
+ * keys of an earlier rotation stop at once.
  */
 export async function replaceKeys(
   transaction: Transaction,

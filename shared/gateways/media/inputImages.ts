@@ -127,7 +127,8 @@ export async function readStoredFile(path: string, localFile: string): Promise<b
 
 /**
  * Decodes an image in the decoder process and writes it, without metadata, to a second file.
- * @throws InvalidImageError if it is not an image of a supported type, or is too large; LocalFileError if our disk is at fault
+ * @throws InvalidImageError if it is not an image of a supported type, or is too large; LocalFileError if our disk is
+ *   at fault
  */
 export async function decodeImage(
   localFile: string,

@@ -53,7 +53,8 @@ const MEMORY_MAX_BYTES = 1024 * 1024;
  * Copies an output to our store with a thumbnail. The paths depend only on the name and the secret token, so a retry
  * after a crash writes the same files. A thumbnail that cannot be made is skipped. An output that came as a local file
  * is kept after an error, for the retry; the caller deletes it.
- * @throws InvalidOutputError if a retry would not help; NoSpaceError if `resize` returned false; any other error if it may.
+ * @throws InvalidOutputError if a retry would not help; NoSpaceError if `resize` returned false; any other error if it
+ *   may.
  */
 export async function storeOutput(input: StoreOutputInput): Promise<GenerationFile> {
   const { output, policy, kind, name, mediaToken, resize } = input;

@@ -108,8 +108,8 @@ export function stopThumbnailProcess(): void {
 
 /**
  * Makes a WebP thumbnail, at most 512 px on its longer side, of an image file or of a decoded frame from the first
- * second of a video file. Rejects with an Error if the file cannot be decoded (more than 50 megapixels, more memory than
- * the limit, or a format that no upstream sends) or takes longer than 20 s.
+ * second of a video file. Rejects with an Error if the file cannot be decoded (more than 50 megapixels, more memory
+ * than the limit, or a format that no upstream sends) or takes longer than 20 s.
  *
  * A child process does the work, one file at a time: sharp would raise the worker's memory from 45 to 130 MB, and a
  * crash of a decoder would end the worker. The child stays for 30 s, so that a busy worker starts it once. If it dies,
@@ -126,9 +126,9 @@ export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions 
 
 /**
  * Writes a PNG, JPEG or WebP image of an account to a new file as PNG or JPEG, upright and without EXIF, GPS position,
- * color profile and further frames. A child process does the work, as for thumbnails. The account whose images have taken
- * the least time is served first, and does not wait for an image that takes longer than a time slice, unless its own
- * image was stopped before.
+ * color profile and further frames. A child process does the work, as for thumbnails. The account whose images have
+ * taken the least time is served first, and does not wait for an image that takes longer than a time slice, unless its
+ * own image was stopped before.
  * @throws DecodeError if the file is not such an image, is damaged, has more than 50 megapixels, exceeds the memory
  *   limit, or takes longer than 20 s: it would take as long again with every use; LocalFileError if our disk is at
  *   fault, or any other error if a retry may help.
@@ -243,8 +243,8 @@ function startThumbnailWorker(queue: ThumbnailQueue): ThumbnailWorker {
 }
 
 /**
- * Starts Node by a shell that limits its memory: beyond it, decoders fail. If a container runs out of memory, Linux ends
- * this process first. Windows has no such shell.
+ * Starts Node by a shell that limits its memory: beyond it, decoders fail. If a container runs out of memory, Linux
+ * ends this process first. Windows has no such shell.
  */
 function limitMemory(flags: string[], limitKb: number | undefined): ForkOptions {
   if (limitKb === undefined || process.platform === 'win32') return { execArgv: flags };

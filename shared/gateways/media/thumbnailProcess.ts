@@ -21,8 +21,8 @@ sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsFo
 /** Memory at which the process exits: the garbage collector does not manage the decoders' memory. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
 /**
- * Size of its data at which a process for customers' images exits. Decoders keep address space that they have freed, which counts towards the
- * limit of the process, so that the next image would be taken for one that is too large.
+ * Size of its data at which a process for customers' images exits. Decoders keep address space that they have freed,
+ * which counts towards the limit of the process, so that the next image would be taken for one that is too large.
  */
 const MAX_DATA_KB = 230_000;
 
@@ -53,8 +53,8 @@ async function readDataKb(): Promise<number> {
 const DECODE_OPTIONS = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', sequentialRead: true } as const;
 
 /**
- * Returns whether the failure of an image was a fault of this machine, such as a full disk: it can be decoded if nothing
- * is written, or its file cannot be read.
+ * Returns whether the failure of an image was a fault of this machine, such as a full disk: it can be decoded if
+ * nothing is written, or its file cannot be read.
  */
 async function isLocalFault(filePath: string): Promise<boolean> {
   const data = await readFile(filePath).catch(() => null);
@@ -110,9 +110,9 @@ function countPictureBytes(metadata: Metadata): number {
 }
 
 /**
- * Encodes a PNG as PNG, a JPEG as JPEG, and a WebP as either, since an encoder of WebP takes several times their time and
- * memory. Metadata is not written unless it is asked for, and colors are converted to sRGB. Optimized Huffman tables
- * would hold the whole picture, and higher compression of a PNG can take ten times as long.
+ * Encodes a PNG as PNG, a JPEG as JPEG, and a WebP as either, since an encoder of WebP takes several times their time
+ * and memory. Metadata is not written unless it is asked for, and colors are converted to sRGB. Optimized Huffman
+ * tables would hold the whole picture, and higher compression of a PNG can take ten times as long.
  */
 async function reencode({ filePath, outputPath }: ReencodeRequest): Promise<ReencodedImage> {
   const picture = await openImage(filePath);

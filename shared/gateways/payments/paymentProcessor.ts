@@ -116,7 +116,9 @@ export type PaymentFailureCode =
   | 'nothing_paid'
   | 'address_required';
 
-/** An order of credits. Stored with its payment, so that a restored database that does not know it can find it there. */
+/**
+ * An order of credits. Stored with its payment, so that a restored database that does not know it can find it there.
+ */
 export interface TopupOrder {
   topupUuid: string;
   accountUuid: string;
@@ -136,7 +138,9 @@ export interface ProcessorPayment {
   status: 'pending' | 'succeeded' | 'failed';
   /** When it was charged; null unless it has succeeded. */
   paidAt: Date | null;
-  /** True if the money may have arrived days after the charge, as that of a bank debit: `findCollectionTime` says when. */
+  /**
+   * True if the money may have arrived days after the charge, as that of a bank debit: `findCollectionTime` says when.
+   */
   isDelayed: boolean;
   /** The amount with tax and after discounts. */
   amountCents: number;
@@ -278,7 +282,9 @@ export interface PaymentProcessor {
    */
   readonly isSimulated: boolean;
 
-  /** Compares the configured prices of the plans with the processor's. @returns a sentence if one is certainly wrong. */
+  /**
+   * Compares the configured prices of the plans with the processor's. @returns a sentence if one is certainly wrong.
+   */
   findPlanPriceProblem(): Promise<string | null>;
 
   createCustomer(owner: ProcessorOwner): Promise<string>;
@@ -333,8 +339,8 @@ export interface PaymentProcessor {
   /**
    * Refunds all payments of an invoice that were not refunded before.
    * @returns `refunded` if nothing is left to refund, also because a lost dispute has returned it; `disputed` while an
-   * open dispute decides instead; `refused` if a dispute that was won rules out a refund; `incomplete` if a part was paid
-   * outside of the processor and cannot be refunded.
+   * open dispute decides instead; `refused` if a dispute that was won rules out a refund; `incomplete` if a part was
+   * paid outside of the processor and cannot be refunded.
    */
   refundInvoice(invoiceId: string): Promise<RefundOutcome>;
   readRefund(refundId: string): Promise<RefundState | null>;

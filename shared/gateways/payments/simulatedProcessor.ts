@@ -7,8 +7,8 @@ const INTENT_PREFIX = 'simulated_';
 const SIMULATED_PAYMENT_METHOD = 'simulated';
 
 /**
- * The payment processor of local development: every payment succeeds immediately, and no money moves. It stores nothing,
- * so that objects of a database that was used with Stripe before are not found.
+ * The payment processor of local development: every payment succeeds immediately, and no money moves. It stores
+ * nothing, so that objects of a database that was used with Stripe before are not found.
  */
 export const simulatedProcessor: PaymentProcessor = {
   isSimulated: true,

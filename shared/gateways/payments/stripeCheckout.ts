@@ -41,7 +41,9 @@ export function buildCheckoutMethods(
 
   const getCurrentPrice = (plan: PlanSlug) => prices[plan]?.[0] as string;
 
-  /** Expires the customer's older checkout pages. One that was paid in the meantime cannot expire; its event follows. */
+  /**
+   * Expires the customer's older checkout pages. One that was paid in the meantime cannot expire; its event follows.
+   */
   async function expireOlderCheckoutSessions(
     customerId: string,
     { id: own, created }: Stripe.Checkout.Session,

@@ -78,7 +78,10 @@ function computeNetCents(paidCents: number, invoice: Stripe.Invoice): number {
 export function buildInvoiceMethods(stripe: Stripe, { prices }: StripeOptions) {
   const planPriceIds = new Set(Object.values(prices).flat());
 
-  /** Returns the payments of an invoice: usually one, several if it was paid in parts. One outside of Stripe is not listed. */
+  /**
+   * Returns the payments of an invoice: usually one, several if it was paid in parts. One outside of Stripe is not
+   * listed.
+   */
   async function listInvoicePayments(invoiceId: string): Promise<InvoicePayment[]> {
     const params = { invoice: invoiceId, status: 'paid' as const, limit: 100 };
     const parts: InvoicePayment[] = [];

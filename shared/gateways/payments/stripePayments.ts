@@ -140,8 +140,8 @@ interface DraftRequest {
 }
 
 /**
- * Creates the draft of a top-up's invoice, or returns the one of an earlier call. A draft can neither be seen nor paid by
- * the customer. Its total includes tax.
+ * Creates the draft of a top-up's invoice, or returns the one of an earlier call. A draft can neither be seen nor paid
+ * by the customer. Its total includes tax.
  * @throws ProcessorError with `isAddressMissing` if tax cannot be computed.
  */
 async function draftTopupInvoice(stripe: Stripe, request: DraftRequest): Promise<Stripe.Invoice> {

@@ -48,8 +48,8 @@ const UNKNOWN_REQUEST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Adapter for fal's queue: submits a request, polls the addresses that the submission returns, and fetches the result.
- * A poll of a run that may have ended asks for the result first, which saves the request for the status. The queue has no
- * idempotency key, so a submit whose response is lost has an unknown outcome.
+ * A poll of a run that may have ended asks for the result first, which saves the request for the status. The queue has
+ * no idempotency key, so a submit whose response is lost has an unknown outcome.
  */
 export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: UpstreamRoute): Upstream {
   const headers = { authorization: `Key ${key}`, accept: 'application/json' };
@@ -108,7 +108,10 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     return { state: 'failed', message: describeFalFailure(result.body, status.body) };
   }
 
-  /** A 200 with `OK` confirms that the request was removed from the queue. Others say that a signal was sent, or nothing. */
+  /**
+   * A 200 with `OK` confirms that the request was removed from the queue. Others say that a signal was sent, or
+   * nothing.
+   */
   async function cancel(handle: UpstreamHandle): Promise<CancelResult> {
     const response = await sendToOrigin('PUT', getAddresses(handle as FalHandle).cancel_url);
     return response.status === 200 && getField(response.body, 'status') === 'OK' ? 'did_not_run' : 'unknown';
@@ -145,7 +148,9 @@ function parseEarlyResult({ status, body }: JsonResponse, kind: ModelKind): Upst
   return output?.state === 'succeeded' ? output : undefined;
 }
 
-/** Returns true if fal marks an error as one that would repeat for the same request. It documents two headers for that. */
+/**
+ * Returns true if fal marks an error as one that would repeat for the same request. It documents two headers for that.
+ */
 function isFinal({ headers }: JsonResponse): boolean {
   return ['x-fal-retryable', 'x-fal-needs-retry'].some((name) => /^(false|0|no)$/i.test(String(headers[name])));
 }

@@ -38,15 +38,17 @@ export interface RoleImage {
 const REFERENCES_MAX = 30;
 const REFERENCE_NAMES = Array.from({ length: REFERENCES_MAX }, (_, index) => `reference_${index + 1}`);
 
-/** The variables of all images, without any. Templates that are the same for models with and without images use them. */
+/**
+ * The variables of all images, without any. Templates that are the same for models with and without images use them.
+ */
 export const NO_IMAGES: Readonly<Record<string, null>> = Object.fromEntries(
   [...INPUT_ROLES, ...REFERENCE_NAMES].map((name) => [name, null]),
 );
 
 /**
  * Returns the variables for the images of a generation: `$first_frame`, `$last_frame` and `$mask` are an address,
- * `$reference` is a list, and `$reference_1` the first of it. Those without an image are null, so that their fields are left out. Empty for a
- * model without images.
+ * `$reference` is a list, and `$reference_1` the first of it. Those without an image are null, so that their fields are
+ * left out. Empty for a model without images.
  */
 export function buildImageVariables(inputs: Inputs, images: readonly RoleImage[]): Record<string, ParamValue | null> {
   const urls = (role: InputRole) => images.filter((image) => image.role === role).map(({ url }) => url);
@@ -66,8 +68,8 @@ export const hasImages = (variables: TemplateVariables): boolean =>
   Object.keys(NO_IMAGES).some((name) => (variables[name] ?? null) !== null);
 
 /**
- * Lists the images with which an input is checked at the start: one for each required parameter, the same with one for each
- * of the others by itself, and as many as all parameters take.
+ * Lists the images with which an input is checked at the start: one for each required parameter, the same with one for
+ * each of the others by itself, and as many as all parameters take.
  */
 export function listSampleImages(inputs: Inputs): RoleImage[][] {
   const names = Object.keys(inputs);

@@ -51,7 +51,8 @@ const IMAGES_API_FIELDS: readonly ImageField[] = [
 
 /**
  * Reads a response as a stream and writes its images to new files. After an error none of them exists.
- * @param fields where images may be; the first one in the response that is not empty counts, in every entry of its list.
+ * @param fields where images may be; the first one in the response that is not empty counts, in every entry of its
+ *   list.
  * @throws InvalidOutputError if they exceed the limits; otherwise any error of the stream or a file.
  */
 export async function readImageResponse(

@@ -76,7 +76,9 @@ function withMetrics(name: string, upstream: Upstream): Upstream {
   };
 }
 
-/** Returns true if generations queue for the upstream: it has limits, or a submit lasts until the output is complete. */
+/**
+ * Returns true if generations queue for the upstream: it has limits, or a submit lasts until the output is complete.
+ */
 export function usesDispatchLoop(route: UpstreamRoute): boolean {
   const { concurrency, perMinute } = route.upstream;
   return concurrency !== null || perMinute !== null || getUpstream(route).isSynchronous;

@@ -6,7 +6,9 @@ import { computeCostCents, getUpstreamRoutes } from './upstreamConfig.ts';
 /** The smallest margin of a model, at its first choice and the rate of the cheapest plan. */
 export interface ModelMargin {
   model: string;
-  /** Part of the revenue that is left after the provider's price; negative if a generation costs more than it brings. */
+  /**
+   * Part of the revenue that is left after the provider's price; negative if a generation costs more than it brings.
+   */
   ratio: number;
   /** Parameters with this margin. */
   params: GenerationParams;

@@ -36,7 +36,10 @@ export interface EncodedBody {
   content: Buffer | Readable;
 }
 
-/** State of a request: it waits for an image in our storage, for the connection, or, with all parts sent, for the upstream. */
+/**
+ * State of a request: it waits for an image in our storage, for the connection, or, with all parts sent, for the
+ * upstream.
+ */
 export type BodyProgress = 'reading' | 'sending' | 'sent';
 
 /** A part of a body: bytes, or the content of an image, which is read when its turn comes. */

@@ -46,8 +46,8 @@ export function isSafeString(value: unknown): value is string {
 const MESSAGE_MAX_CHARACTERS = 500;
 
 /**
- * Truncates an upstream's message so that it can be stored and shown. Never returns the message of a cancellation by the
- * owner, by which ledger, metrics and invariants recognize one.
+ * Truncates an upstream's message so that it can be stored and shown. Never returns the message of a cancellation by
+ * the owner, by which ledger, metrics and invariants recognize one.
  */
 export function truncateMessage(text: string): string {
   const message = text.replaceAll('\u0000', '').slice(0, MESSAGE_MAX_CHARACTERS).toWellFormed();
@@ -163,7 +163,10 @@ export function accountError(response: JsonResponse): UpstreamError {
   });
 }
 
-/** Fields by which providers say that a safety filter replaced an output, mostly by a black one. Lists have one for each. */
+/**
+ * Fields by which providers say that a safety filter replaced an output, mostly by a black one. Lists have one for
+ * each.
+ */
 const FILTER_FIELDS = ['has_nsfw_concepts', 'has_nsfw_concept', 'nsfw_content_detected', 'is_nsfw', 'content_filtered'];
 
 /**

@@ -2,8 +2,8 @@ import type { GenerationParams, ModelDefinition, ModelSlug } from '../../spec/ca
 import { computeCostCents, getUpstreamRoutes, type UpstreamRoute } from './upstreamConfig.ts';
 
 /**
- * Chooses the order in which the upstreams of a model are tried for one generation, by their positions in the catalog. Among
- * those that are not offline, the first one runs it.
+ * Chooses the order in which the upstreams of a model are tried for one generation, by their positions in the catalog.
+ * Among those that are not offline, the first one runs it.
  * @returns undefined for the order of the catalog.
  */
 export function chooseRouteOrder(
@@ -23,7 +23,9 @@ function sortByCost(routes: readonly UpstreamRoute[], params: GenerationParams):
   return [...costs.keys()].toSorted((one, other) => (costs[one] as number) - (costs[other] as number));
 }
 
-/** Draws one after another, each with the probability of its weight among those that are left; weights of 0 are last. */
+/**
+ * Draws one after another, each with the probability of its weight among those that are left; weights of 0 are last.
+ */
 function drawByWeight(weights: readonly number[], random: () => number): number[] {
   const left = new Map(weights.entries());
   const order: number[] = [];

@@ -2,7 +2,9 @@ import type { InputRole, ModelKind } from '../../spec/catalog.ts';
 
 /** A generation to submit. */
 export interface SubmitRequest {
-  /** UUID of the generation, or of its run after a fail-over. Also the idempotency key, if the upstream supports one. */
+  /**
+   * UUID of the generation, or of its run after a fail-over. Also the idempotency key, if the upstream supports one.
+   */
   generationId: string;
   /** Input in the format of the upstream's model. */
   input: Record<string, unknown>;
@@ -52,12 +54,15 @@ export type UpstreamResult =
   | { state: 'failed'; message: string };
 
 /**
- * `isWaiting` is true if it has not started yet, and can be cancelled with a confirmation. `progress` is what the provider
- * says about it, for operators.
+ * `isWaiting` is true if it has not started yet, and can be cancelled with a confirmation. `progress` is what the
+ * provider says about it, for operators.
  */
 export type UpstreamProgress = { state: 'running'; isWaiting?: true; progress?: string } | UpstreamResult;
 
-/** `did_not_run` only if the provider's documentation says so: the customer is refunded, and nothing may be charged to us. */
+/**
+ * `did_not_run` only if the provider's documentation says so: the customer is refunded, and nothing may be charged to
+ * us.
+ */
 export type CancelResult = 'did_not_run' | 'unknown';
 
 /** A synchronous upstream responds with the result; any other responds with a handle. */
@@ -65,8 +70,8 @@ export type SubmitResult = { state: 'accepted'; handle: UpstreamHandle } | Upstr
 
 export interface PollOptions {
   /**
-   * The run may have ended: an upstream that has a separate address for the result asks there first. The response may then
-   * lack `isWaiting`.
+   * The run may have ended: an upstream that has a separate address for the result asks there first. The response may
+   * then lack `isWaiting`.
    */
   mayHaveEnded: boolean;
 }

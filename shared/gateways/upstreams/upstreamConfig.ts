@@ -284,8 +284,8 @@ export function listUpstreamSettings(): UpstreamSettings[] {
 }
 
 /**
- * Returns the routes of a model of another release, with their positions. Leaves out those that this configuration does not
- * support.
+ * Returns the routes of a model of another release, with their positions. Leaves out those that this configuration does
+ * not support.
  */
 export function findReleaseRoutes(model: CatalogModel): [position: number, route: UpstreamRoute][] {
   const parsed = upstreamConfig();

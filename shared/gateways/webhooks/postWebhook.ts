@@ -155,7 +155,9 @@ function findAddressProblem(address: string): string | undefined {
   return isPrivate ? 'private address' : undefined;
 }
 
-/** Reads a response and returns its beginning. A long or slow one is dropped with its connection: its status is known. */
+/**
+ * Reads a response and returns its beginning. A long or slow one is dropped with its connection: its status is known.
+ */
 async function readBeginning(body: HttpResponse['body'], abort: AbortController): Promise<Buffer> {
   const timer = setTimeout(() => abort.abort(), RESPONSE_BODY_TIMEOUT_MS);
   const chunks: Uint8Array[] = [];
@@ -231,7 +233,9 @@ function describeFailure(error: unknown): string {
   return 'connection failed';
 }
 
-/** Parses a `Retry-After` header, in seconds or as a date, up to a day. @returns undefined if it is missing or invalid. */
+/**
+ * Parses a `Retry-After` header, in seconds or as a date, up to a day. @returns undefined if it is missing or invalid.
+ */
 function parseRetryAfterMs(header: string | string[] | undefined): number | undefined {
   const value = (Array.isArray(header) ? header[0] : header)?.trim() ?? '';
   const waitMs = /^\d+$/.test(value) ? Number(value) * 1_000 : parseHttpDate(value) - now().getTime();

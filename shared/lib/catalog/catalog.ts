@@ -73,7 +73,9 @@ function hashDefinitions(definitions: ModelDefinitions): number {
   return Number(digest.readBigUInt64BE() >> 11n);
 }
 
-/** Escapes that Postgres rejects in JSON: NUL, and lone surrogates, which are the only ones that are written as escapes. */
+/**
+ * Escapes that Postgres rejects in JSON: NUL, and lone surrogates, which are the only ones that are written as escapes.
+ */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 const Halves = Type.Object(
@@ -106,8 +108,8 @@ export function getModelBySlug(slug: string): CatalogModel {
 }
 
 /**
- * @throws ServiceError internal_error, temporary: a slug is validated, or was stored by us, before it gets here, so that
- * a process of a newer release has sold the plan.
+ * @throws ServiceError internal_error, temporary: a slug is validated, or was stored by us, before it gets here, so
+ * that a process of a newer release has sold the plan.
  */
 export function getPlanBySlug(slug: string): Plan {
   const plan = getCatalog().plansBySlug.get(slug);

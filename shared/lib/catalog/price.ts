@@ -59,7 +59,8 @@ export function listPrices(definition: Priced): [GenerationParams, number][] {
   const values = [...listValueVariables(credits), ...listValueVariables(outputs)];
   const used = values.find((name) => ['number', 'string'].includes(params[name]?.type ?? ''));
   if (used !== undefined) throw new Error(`"${used}" must be an integer or a list of values to be part of a price`);
-  // Linear in each value, so combinations of their limits have the lowest and the highest price of each entry of a table.
+  // Linear in each value, so combinations of their limits have the lowest and the highest price of each entry of a
+  // table.
   const groups = [[], ...tables].map((names) => [...new Set([...names, ...values, 'duration'])]);
   return listParams(definition, groups).map((tried) => {
     const variables = { ...getAbsentParams(definition), ...tried };

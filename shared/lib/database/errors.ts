@@ -3,7 +3,9 @@ export function isOutage(error: unknown): boolean {
   return isOutcomeUnknown(error) || isNotSent(error) || matchesError(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
 }
 
-/** Returns true if a statement may or may not have run: its connection broke, or its response did not arrive in time. */
+/**
+ * Returns true if a statement may or may not have run: its connection broke, or its response did not arrive in time.
+ */
 export function isOutcomeUnknown(error: unknown): boolean {
   return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES) && !isNotSent(error);
 }
@@ -42,8 +44,8 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 /**
- * Returns true if Postgres ended the transaction because it and others waited for each other. It was rolled back, and may
- * succeed when it is repeated.
+ * Returns true if Postgres ended the transaction because it and others waited for each other. It was rolled back, and
+ * may succeed when it is repeated.
  */
 export function isDeadlock(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '40P01';

@@ -102,8 +102,8 @@ function isIdle(connection: pg.Client): boolean {
 }
 
 /**
- * The pool of the open service. A query that gets no connection or response in time is an error, never a hang. Undefined
- * until {@link openDatabase} was called.
+ * The pool of the open service. A query that gets no connection or response in time is an error, never a hang.
+ * Undefined until {@link openDatabase} was called.
  */
 export let db: Knex;
 

@@ -35,8 +35,8 @@ export function prepared(name: string, sql: string): Statement {
 
 /**
  * Writes an array parameter in a form that hides its length from the planner, for frequent statements. Postgres plans a
- * statement again each time while that promises to be cheaper than its plan for all values, which assumes ten elements: for
- * each smaller batch, and planning costs more than such a batch.
+ * statement again each time while that promises to be cheaper than its plan for all values, which assumes ten elements:
+ * for each smaller batch, and planning costs more than such a batch.
  */
 export const writeArray = (parameter: string, type: string): string =>
   `ARRAY (SELECT unnest(cast(:${parameter} AS ${type}[])))`;

@@ -75,7 +75,9 @@ export abstract class ProviderFake extends HttpFake {
   protected abstract readonly notFound: ProviderAnswer;
   protected abstract invalid(problem: string): ProviderAnswer;
 
-  /** Returns true if a request has the key where the documentation wants it: as a bearer token unless it says otherwise. */
+  /**
+   * Returns true if a request has the key where the documentation wants it: as a bearer token unless it says otherwise.
+   */
   protected isAuthorized({ headers }: ProviderRequest): boolean {
     return headers.authorization === `Bearer ${this.key}`;
   }

@@ -26,7 +26,10 @@ export function addConnectedAccount(
   );
 }
 
-/** - `submitted`: all details are submitted and under review. - `enabled`: approved. - `blocked`: no longer accepts transfers. */
+/**
+ * - `submitted`: all details are submitted and under review. - `enabled`: approved. - `blocked`: no longer accepts
+ *   transfers.
+ */
 export type Onboarding = 'submitted' | 'enabled' | 'blocked';
 
 /** Changes the onboarding state, as the owner does on the page, or Stripe afterwards. */
@@ -38,7 +41,10 @@ export function setOnboardingState(store: StripeStore, account: Stripe.Account, 
   store.emit('account.updated', account);
 }
 
-/** @param param the parameter with the id, if it is not in the path. @throws StripeApiError if it is missing or disconnected. */
+/**
+ * @param param the parameter with the id, if it is not in the path. @throws StripeApiError if it is missing or
+ *   disconnected.
+ */
 export function getConnectedAccount(store: StripeStore, id: string, param?: string): Stripe.Account {
   if (!store.disconnectedAccounts.has(id)) return store.get('account', id, param);
   const message = `The provided key does not have access to account '${id}' (or that account does not exist). Application access may have been revoked.`;
@@ -61,7 +67,9 @@ export interface NewTransfer {
   metadata: Record<string, string>;
 }
 
-/** Creates a transfer to a connected account. @throws StripeApiError if the account or the balance does not allow it. */
+/**
+ * Creates a transfer to a connected account. @throws StripeApiError if the account or the balance does not allow it.
+ */
 export function addTransfer(store: StripeStore, fields: NewTransfer): Stripe.Transfer {
   const account = getConnectedAccount(store, fields.destination, 'destination');
   if (account.capabilities?.transfers !== 'active') {

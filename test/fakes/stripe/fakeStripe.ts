@@ -62,7 +62,9 @@ export class FakeStripe extends FakeStripeServer {
     return applyPlanSwitch(this.store, this.store.get('billing_portal.session', /bps_\w+/.exec(page)?.[0]));
   }
 
-  /** Cancels at the end of the period. @param as how the portal records it: a flag, or for newer subscriptions a date. */
+  /**
+   * Cancels at the end of the period. @param as how the portal records it: a flag, or for newer subscriptions a date.
+   */
   cancelAtPeriodEnd(reference: string, as: 'flag' | 'date' = 'flag'): void {
     cancelAtPeriodEnd(this.store, this.findSubscription(reference), as);
   }

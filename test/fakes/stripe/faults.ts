@@ -4,8 +4,8 @@ import type { StripeRequestName } from './routes.ts';
 
 /**
  * The fault of a request:
- * - `error`: 500 without executing the request; `error kept` is also kept under the idempotency key, as Stripe does when
- *   execution fails, so that every retry gets it for a day
+ * - `error`: 500 without executing the request; `error kept` is also kept under the idempotency key, as Stripe does
+ *   when execution fails, so that every retry gets it for a day
  * - `busy`: 429
  * - `hang`: no response, not executed; `hang after doing`: no response, but executed
  * - `drop`: the connection is closed, not executed; `drop after doing`: closed, but executed

@@ -140,7 +140,10 @@ function buildInvoiceLine(
   });
 }
 
-/** Marks an invoice as paid by a successful payment, or by none if nothing is due. The latest one of a subscription activates it. */
+/**
+ * Marks an invoice as paid by a successful payment, or by none if nothing is due. The latest one of a subscription
+ * activates it.
+ */
 export function markInvoicePaid(
   store: StripeStore,
   invoice: Stripe.Invoice,

@@ -2,7 +2,10 @@ import type Stripe from 'stripe';
 import { type StripeStore, getId } from './store.ts';
 import { isEnded } from './subscriptions.ts';
 
-/** Returns the id of a customer. @param reference the id of the customer, a subscription or a page, a page's URL, or the account's uuid. */
+/**
+ * Returns the id of a customer. @param reference the id of the customer, a subscription or a page, a page's URL, or the
+ * account's uuid.
+ */
 export function findCustomerId(store: StripeStore, reference: string): string {
   const id = /(?:sub|cs_test)_\w+/.exec(reference)?.[0];
   const owned = store.find('subscription', id) ?? store.find('checkout.session', id);

@@ -11,7 +11,9 @@ export interface StripeErrorFields {
   payment_method?: Stripe.PaymentMethod;
 }
 
-/** An error that is answered in Stripe's envelope. Once a request has begun to execute, its idempotency key keeps it. */
+/**
+ * An error that is answered in Stripe's envelope. Once a request has begun to execute, its idempotency key keeps it.
+ */
 export class StripeApiError extends Error {
   readonly status: number;
   readonly fields: StripeErrorFields;

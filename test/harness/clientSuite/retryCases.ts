@@ -56,8 +56,8 @@ const fetchWithoutKey: typeof fetch = (input, init) => {
 };
 
 /**
- * Returns a fetch that loses its first response. Deno, Bun and browsers repeat a DELETE behind the proxy themselves, and
- * return the 404 of the second one.
+ * Returns a fetch that loses its first response. Deno, Bun and browsers repeat a DELETE behind the proxy themselves,
+ * and return the 404 of the second one.
  */
 function createLosingFetch(): typeof fetch {
   let isFirst = true;

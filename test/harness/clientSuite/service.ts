@@ -98,7 +98,9 @@ export async function startSuiteService(env: Record<string, string> = {}): Promi
   };
 }
 
-/** Makes generations fail with `[fail]`, take some time with `[later]`, and wait in the upstream's queue with `[wait]`. */
+/**
+ * Makes generations fail with `[fail]`, take some time with `[later]`, and wait in the upstream's queue with `[wait]`.
+ */
 function readPrompts(upstream: FakeUpstream): void {
   Object.assign(upstream, { outcome: 'wait', isQueueing: true });
   upstream.onAccepted = (job) => {

@@ -105,8 +105,8 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
 }
 
 /**
- * Says what is true after a checkout, of which the payment processor gives the code in the address. Without a plan nothing
- * was paid, whatever the address says.
+ * Says what is true after a checkout, of which the payment processor gives the code in the address. Without a plan
+ * nothing was paid, whatever the address says.
  */
 function findCheckoutOutcome(code: unknown, { plan }: BillingStatus, { balance }: Account): Outcome | undefined {
   if (code === 'canceled') return t.checkoutCanceled;

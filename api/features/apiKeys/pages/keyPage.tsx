@@ -29,8 +29,8 @@ export async function findActiveKey(ctx: Context): Promise<ApiKey> {
 }
 
 /**
- * Renders the form for the name and options of a key, again with what was entered if that was not accepted. After another
- * change of the key it shows the present options, as the rest of what was entered may be outdated.
+ * Renders the form for the name and options of a key, again with what was entered if that was not accepted. After
+ * another change of the key it shows the present options, as the rest of what was entered may be outdated.
  */
 export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);

@@ -2,7 +2,9 @@ import type { BillingStatus } from '../../../../shared/presenters/billingStatus.
 import { formatDate } from '../../../web/components/formatTime.ts';
 import { t } from './texts.ts';
 
-/** Describes plan and state of a subscription in one or two sentences. The end of a year that is not paid is not shown. */
+/**
+ * Describes plan and state of a subscription in one or two sentences. The end of a year that is not paid is not shown.
+ */
 export function describeSubscription({ plan, status, currentPeriodEnd, cancelAtPeriodEnd }: BillingStatus): string {
   if (plan === null) return status === 'none' ? t.noPlan() : t.lastSubscription({ status });
   const isPastDue = status === 'past_due';

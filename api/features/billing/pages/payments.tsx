@@ -37,7 +37,9 @@ export function PaymentsSection({ payments, path }: { payments: ListPage<ListedP
   );
 }
 
-/** Invoices of plans are described in English, in one of two forms; others, as of a changed catalog, stay as they are. */
+/**
+ * Invoices of plans are described in English, in one of two forms; others, as of a changed catalog, stay as they are.
+ */
 function describePayment({ kind, description, credits, remainder }: ListedPayment): ComponentChildren {
   if (credits === null) {
     const [, plan, reason] = /^(.+) plan, (yearly|change)$/.exec(description ?? '') ?? [];

@@ -25,7 +25,9 @@ const withLibraryErrors = showErrorsOn(async (ctx, flash, status) => {
   await sendLibraryPage(ctx, { shown, list: await listGenerations(accountId, 1), query: '' }, flash, status);
 });
 
-/** Shows one page of the account's generations, filtered by the form above them; with `?mode=test`, of its test keys. */
+/**
+ * Shows one page of the account's generations, filtered by the form above them; with `?mode=test`, of its test keys.
+ */
 export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
   const shown = await findShownAccount(ctx);
   const { parameters, query } = readPageFilters(ctx, ['status', 'kind', 'model', ...listMetadataFilters(ctx.query)]);

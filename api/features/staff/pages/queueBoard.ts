@@ -11,7 +11,9 @@ import { isSafeMethod } from '../../../pipeline/csrf.ts';
 
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
-/** The board sets inline styles. Everything else that it does not need is forbidden, and so are requests to other hosts. */
+/**
+ * The board sets inline styles. Everything else that it does not need is forbidden, and so are requests to other hosts.
+ */
 const QUEUE_BOARD_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -57,8 +59,8 @@ export async function queueBoard(ctx: Context): Promise<void> {
 }
 
 /**
- * Changes that the pages of the board make. Excludes those that take any job name or data. The board ignores the case of
- * paths, so a list of exceptions would have to list their spellings.
+ * Changes that the pages of the board make. Excludes those that take any job name or data. The board ignores the case
+ * of paths, so a list of exceptions would have to list their spellings.
  */
 const OFFERED_CHANGES = [
   /^PUT (pause|resume)$/,

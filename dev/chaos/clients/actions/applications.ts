@@ -256,9 +256,9 @@ function listRefreshable({ state }: Step, { tokens }: Application): AccessToken[
 }
 
 /**
- * Refreshes with one token several times at the same moment and after lost responses: each time there are tokens. Once one
- * of these was refreshed, the first one is used again now and then: it must be rejected, with all tokens of its grant. A
- * refresh of unknown outcome may be carried out after that too, so that the grant may have ended from then on.
+ * Refreshes with one token several times at the same moment and after lost responses: each time there are tokens. Once
+ * one of these was refreshed, the first one is used again now and then: it must be rejected, with all tokens of its
+ * grant. A refresh of unknown outcome may be carried out after that too, so that the grant may have ended from then on.
  */
 async function refreshTokens(step: Step, application: Application, token: AccessToken): Promise<void> {
   const { random, state } = step;

@@ -61,7 +61,9 @@ export async function deleteAccount(step: Step): Promise<void> {
   await createKey(leaving, callWithSession);
 }
 
-/** Subscribes for some seconds, and lets the payment processor start the renewal, whose invoice is a draft for an hour. */
+/**
+ * Subscribes for some seconds, and lets the payment processor start the renewal, whose invoice is a draft for an hour.
+ */
 async function startRenewal(step: Step): Promise<void> {
   const { state, random } = step;
   await openCheckoutPage(step, random.pick(getPlanSlugs()), true, { yearSeconds: YEAR_SECONDS });

@@ -229,8 +229,8 @@ export async function estimateAndCreate(step: Step): Promise<void> {
 }
 
 /**
- * Creates between two estimates at the same process. Each is a price of one of the catalogs. If both are equal, the process
- * had one catalog throughout, and the create must cost as much.
+ * Creates between two estimates at the same process. Each is a price of one of the catalogs. If both are equal, the
+ * process had one catalog throughout, and the create must cost as much.
  */
 async function compareEstimate(step: Step, address: string): Promise<void> {
   const request = newCreateRequest(step);
@@ -253,8 +253,8 @@ async function compareEstimate(step: Step, address: string): Promise<void> {
 }
 
 /**
- * Creates a video from an image: an upload, which is often used a second time, or a data URL, whose upload all creates of
- * the account share. Processes with the default catalog reject it.
+ * Creates a video from an image: an upload, which is often used a second time, or a data URL, whose upload all creates
+ * of the account share. Processes with the default catalog reject it.
  */
 export async function createWithImage(step: Step): Promise<void> {
   const { customer, random } = step;
@@ -311,7 +311,10 @@ export async function useTestMode(step: Step): Promise<void> {
   report(step, 'price-matches-the-catalog', response.body.uuid, detail);
 }
 
-/** Uses a key at every address: creates, and then reads, whose rejection would remove the key from the memory of the process. */
+/**
+ * Uses a key at every address: creates, and then reads, whose rejection would remove the key from the memory of the
+ * process.
+ */
 export function createAndReadEverywhere(step: Step, key: Parameters<typeof sendCreate>[3]) {
   return everywhere(step, async (address) => {
     const created = await sendCreate(step, newCreateRequest(step), address, key);

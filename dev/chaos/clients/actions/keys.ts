@@ -18,7 +18,9 @@ type Caller = <Result>(
   options?: CallOptions,
 ) => Promise<Called<Result>>;
 
-/** Creates a key, or revokes one and checks that it is rejected: one of several, or the new one after its first uses. */
+/**
+ * Creates a key, or revokes one and checks that it is rejected: one of several, or the new one after its first uses.
+ */
 export async function changeKeys(step: Step): Promise<void> {
   const good = getActiveKeys(step.customer);
   if (good.length > 1 && (good.length >= MAX_KEYS || step.random.chance(0.5)))
@@ -143,8 +145,8 @@ const PERMISSIONS: readonly Partial<KeyOptions>[] = [
 const EXPIRY_MARGIN_MS = 2_000;
 
 /**
- * Uses a key with options: a new one, or one whose options it changes several times meanwhile. Checks that what the options
- * forbid is rejected afterwards.
+ * Uses a key with options: a new one, or one whose options it changes several times meanwhile. Checks that what the
+ * options forbid is rejected afterwards.
  */
 export async function useRestrictedKey(step: Step): Promise<void> {
   const { customer, random } = step;
@@ -207,8 +209,8 @@ async function changeOptions(step: Step, key: RestrictedKey): Promise<boolean> {
 const describe = ({ options }: RestrictedKey): string => JSON.stringify(options);
 
 /**
- * Creates with the key at all processes: with every model if its options are known and do not change meanwhile, otherwise
- * with one.
+ * Creates with the key at all processes: with every model if its options are known and do not change meanwhile,
+ * otherwise with one.
  */
 async function createEverywhere(step: Step, key: RestrictedKey, isSettled: boolean): Promise<void> {
   const kinds = isSettled ? ['video', 'image'] : [step.random.pick(['video', 'image'])];

@@ -98,7 +98,9 @@ async function createWithLimit(step: Step, key: LimitedKey): Promise<void> {
   await retryUntilKnown(step, () => sendLimited(step, key, request));
 }
 
-/** Raises the limit by the price of a few generations, and sends many more creates at the same moment to all processes. */
+/**
+ * Raises the limit by the price of a few generations, and sends many more creates at the same moment to all processes.
+ */
 async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
   const { random } = step;
   const period = key.hasWindow ? random.pick(['day', 'month'] as const) : 'total';
@@ -118,7 +120,9 @@ export function isDayTurning(state: ClientState): boolean {
 
 const getUtcDay = (at: Date): string => at.toISOString().slice(0, 'YYYY-MM-DD'.length);
 
-/** Lists generations of earlier days: they do not belong to the present window of a day, or of a month that began since. */
+/**
+ * Lists generations of earlier days: they do not belong to the present window of a day, or of a month that began since.
+ */
 function listEarlier({ state }: Step, created: readonly CreatedUnderLimit[]): CreatedUnderLimit[] {
   const today = getUtcDay(state.now());
   return created.filter(({ at }) => getUtcDay(at) < today);
@@ -130,8 +134,8 @@ export function refundsEarlier(step: Step, created: readonly CreatedUnderLimit[]
 }
 
 /**
- * Refunds a generation of an earlier day when the window of this day has been used: as staff do, or, if it has not ended,
- * by a cancellation.
+ * Refunds a generation of an earlier day when the window of this day has been used: as staff do, or, if it has not
+ * ended, by a cancellation.
  * @param created generations of one credential.
  * @param createAgain uses the present window.
  */

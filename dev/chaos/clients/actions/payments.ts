@@ -44,7 +44,9 @@ export async function buyTopup(step: Step): Promise<void> {
   if (page !== undefined && random.chance(0.9)) await payTopup(step, page, amountCents);
 }
 
-/** Opens several pages and pays all of them at the same moment, while the account creates as much as its limits allow. */
+/**
+ * Opens several pages and pays all of them at the same moment, while the account creates as much as its limits allow.
+ */
 export async function topUpWhileCreating(step: Step): Promise<void> {
   const amounts = Array.from({ length: PARALLEL_PAGES }, () => 100 * step.random.nextBetween(50, 60));
   const opened = await Promise.all(amounts.map((amountCents) => requestTopup(step, amountCents)));
@@ -55,8 +57,8 @@ export async function topUpWhileCreating(step: Step): Promise<void> {
 }
 
 /**
- * Pays a page whose event does not arrive, and then creates until the balance needs the credits of the page. Other clients
- * read meanwhile, so that no automatic top-up can have begun before.
+ * Pays a page whose event does not arrive, and then creates until the balance needs the credits of the page. Other
+ * clients read meanwhile, so that no automatic top-up can have begun before.
  */
 export async function payWithLateEvent(step: Step): Promise<void> {
   const { state, customer } = step;
@@ -181,8 +183,8 @@ export async function refundOrDispute(step: Step): Promise<void> {
 }
 
 /**
- * Refunds the oldest top-up while generations are in progress. A part of it is spent, the newer ones must stay, and what
- * the generations give back is owed.
+ * Refunds the oldest top-up while generations are in progress. A part of it is spent, the newer ones must stay, and
+ * what the generations give back is owed.
  */
 export async function refundWhileCreating(step: Step): Promise<void> {
   const { stripe } = step.state;
@@ -228,8 +230,8 @@ async function actLater({ state, random }: Step, waitMs: readonly [number, numbe
 }
 
 /**
- * Upgrades the plan of a customer and returns payments for it: upgrades in any order, an upgrade that is disputed, or the
- * year below an upgrade. Only upgrades are refunded of hot customers whose clients need a plan.
+ * Upgrades the plan of a customer and returns payments for it: upgrades in any order, an upgrade that is disputed, or
+ * the year below an upgrade. Only upgrades are refunded of hot customers whose clients need a plan.
  */
 export async function reversePlanPayments(step: Step): Promise<void> {
   const { random } = step;
@@ -256,7 +258,10 @@ async function upgrade(step: Step, times: number): Promise<void> {
   }
 }
 
-/** Subscribes to the smallest plan, if there is no plan or no larger one: the year of the largest plan is refunded first. */
+/**
+ * Subscribes to the smallest plan, if there is no plan or no larger one: the year of the largest plan is refunded
+ * first.
+ */
 async function returnToSmallestPlan(step: Step): Promise<void> {
   const { state, random } = step;
   const plan = findPlan(step);

@@ -19,9 +19,9 @@ export interface EndpointChange {
 }
 
 /**
- * Lists the states that an endpoint may have had at some moment of a period; null if it may not have existed. Changes are
- * made one after the other; one of unknown outcome may have taken effect at any time after its request until the next one
- * was confirmed.
+ * Lists the states that an endpoint may have had at some moment of a period; null if it may not have existed. Changes
+ * are made one after the other; one of unknown outcome may have taken effect at any time after its request until the
+ * next one was confirmed.
  */
 export function listPossibleStates(
   changes: readonly EndpointChange[],

@@ -27,7 +27,9 @@ export function parseWebhookBody(text: string): WebhookBody | null {
 
 export const isGenerationEvent = (type: string): type is WebhookEventType => type.startsWith('generation.');
 
-/** Describes a problem of the signatures of a message from an endpoint with one of these keys; null if there is none. */
+/**
+ * Describes a problem of the signatures of a message from an endpoint with one of these keys; null if there is none.
+ */
 export async function findSignatureProblem(
   { id, timestamp, signature, body }: ReceivedMessage,
   keys: readonly KnownKeys[],

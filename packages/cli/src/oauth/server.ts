@@ -65,8 +65,8 @@ export async function discover(url: string): Promise<AuthorizationServer> {
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Parses an address of the metadata. Only https is accepted, because the operating system opens other schemes with other
- * programs; http as well on this machine, or if the service itself uses it.
+ * Parses an address of the metadata. Only https is accepted, because the operating system opens other schemes with
+ * other programs; http as well on this machine, or if the service itself uses it.
  */
 function parseWebAddress(field: string, text: string, serviceUrl: string): URL {
   const address = URL.canParse(text) ? new URL(text) : undefined;
@@ -117,8 +117,8 @@ export async function exchangeCode(server: AuthorizationServer, exchange: CodeEx
 
 /**
  * Exchanges a refresh token for the next tokens. The resource is named so that a process of a release without this
- * resource rejects the request: it would issue a token for another one. The service accepts the same refresh token again
- * for a minute, so the client repeats a refresh whose response was lost.
+ * resource rejects the request: it would issue a token for another one. The service accepts the same refresh token
+ * again for a minute, so the client repeats a refresh whose response was lost.
  * @throws OAuthError if the token is no longer valid, or the server rejects the request.
  */
 export async function refresh(tokens: Tokens, serviceUrl: string): Promise<Tokens> {

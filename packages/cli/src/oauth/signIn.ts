@@ -12,8 +12,8 @@ export interface SignInOptions {
 }
 
 /**
- * Signs in through the browser: the user approves the access of this program on a page of the service, which returns to a
- * port of this machine with a code (RFC 8252, with PKCE).
+ * Signs in through the browser: the user approves the access of this program on a page of the service, which returns to
+ * a port of this machine with a code (RFC 8252, with PKCE).
  */
 export async function signIn(options: SignInOptions, terminal: Terminal): Promise<Tokens> {
   try {

@@ -94,7 +94,9 @@ async function makePollDue({ uuid, accountId, upstream, submitStartedAt }: Callb
   void enqueuePoll({ uuid, account_id: accountId, upstream }, delayMs);
 }
 
-/** Either the request is not the upstream's, or the keys of its call-backs are wrong, and then none is ever accepted. */
+/**
+ * Either the request is not the upstream's, or the keys of its call-backs are wrong, and then none is ever accepted.
+ */
 const warnRejectedCallback = throttleLog(MINUTE_MS, (suppressed, problem: string) =>
   logger.warn({ problem, suppressed }, 'upstream call-back rejected; polls continue'),
 );

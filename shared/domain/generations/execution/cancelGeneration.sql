@@ -1,6 +1,7 @@
--- Cancels a queued generation. One that certainly was not submitted (no handle, no unconfirmed submit, and no claim other
--- than the caller's own) ends and is refunded. For any other the request is recorded, once. Returns no row if the generation
--- has ended, is deleted, or its cancellation was requested before. `upstream` is the one to ask; NULL if none has accepted it.
+-- Cancels a queued generation. One that certainly was not submitted (no handle, no unconfirmed submit, and no claim
+-- other than the caller's own) ends and is refunded. For any other the request is recorded, once. Returns no row if the
+-- generation has ended, is deleted, or its cancellation was requested before. `upstream` is the one to ask; NULL if
+-- none has accepted it.
 CREATE FUNCTION cancel_generation(
   p_uuid       uuid,
   p_account    bigint,

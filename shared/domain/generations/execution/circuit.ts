@@ -8,8 +8,8 @@ import { findRoutePosition, forgetModelChoices } from './modelHealth.ts';
 const CIRCUIT_OPEN_MS = 30_000;
 
 /**
- * Builds the update that records an accepted submit for upstreams with an account error since the last one: not more, so
- * that submits do not wait for each other. A row that is locked belongs to another of these updates.
+ * Builds the update that records an accepted submit for upstreams with an account error since the last one: not more,
+ * so that submits do not wait for each other. A row that is locked belongs to another of these updates.
  * @param upstreams query of `name:model id`.
  */
 export const buildAcceptance = (upstreams: string): string => `

@@ -38,8 +38,9 @@ interface KeptOutput {
 const STORABLE_ADDRESS = /^[!-~]{1,4096}$/;
 
 /**
- * Has the output of a run collected: by this process if it has a free slot, else by a job, for which the row says where the
- * output is. An output that no row can hold is collected by this process; if that dies, the next poll finds it again.
+ * Has the output of a run collected: by this process if it has a free slot, else by a job, for which the row says where
+ * the output is. An output that no row can hold is collected by this process; if that dies, the next poll finds it
+ * again.
  */
 export async function passOutput(generation: SubmittedGeneration, kept: KeptOutput): Promise<void> {
   const output = toStorable(kept.result);
@@ -164,8 +165,8 @@ const RECORD_OUTPUT = prepared(
 );
 
 /**
- * Records that a run has ended with an output, and where that is: the next step is its collection. Returns undefined if the
- * generation has ended or has another run, or another worker collects the output.
+ * Records that a run has ended with an output, and where that is: the next step is its collection. Returns undefined if
+ * the generation has ended or has another run, or another worker collects the output.
  */
 const recordOutput = batchStep<OutputRecord>(RECORD_OUTPUT, (outputs, at) => ({
   outputs: JSON.stringify(outputs),
@@ -173,7 +174,9 @@ const recordOutput = batchStep<OutputRecord>(RECORD_OUTPUT, (outputs, at) => ({
   due: addMilliseconds(at, SWEEP_GRACE_MS),
 }));
 
-/** Claims the collection of an output with a lease, or returns undefined if it has ended, or another worker collects it. */
+/**
+ * Claims the collection of an output with a lease, or returns undefined if it has ended, or another worker collects it.
+ */
 function createClaim(name: string, condition: string) {
   return batchStep(
     prepared(

@@ -1,5 +1,6 @@
--- Ends generations that have an output, once each: frees their slots and records the events that a webhook follows from. One
--- that was deleted meanwhile has its files deleted. Returns a row for each end; none for a generation that had ended before.
+-- Ends generations that have an output, once each: frees their slots and records the events that a webhook follows
+-- from. One that was deleted meanwhile has its files deleted. Returns a row for each end; none for a generation that
+-- had ended before.
 --
 -- Without p_waits, an account that another transaction keeps locked is left out, and its row says so.
 CREATE FUNCTION complete_generations(

@@ -21,9 +21,9 @@ import { STEP_INTERVAL_MS } from './step.ts';
 const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
 
 /*
- * Ends generations by functions of the database. All start from `status = 'queued'`, so one caller wins each generation, and
- * only the winner frees the slot and, on failure, refunds. Accounts are locked first and in the order of their ids, as
- * everywhere. The event of an end is written with it, if a webhook follows from it.
+ * Ends generations by functions of the database. All start from `status = 'queued'`, so one caller wins each
+ * generation, and only the winner frees the slot and, on failure, refunds. Accounts are locked first and in the order
+ * of their ids, as everywhere. The event of an end is written with it, if a webhook follows from it.
  */
 
 export interface GenerationSuccess extends GenerationKey, GenerationFile {
@@ -78,7 +78,10 @@ interface EndedRow {
   credits?: number;
 }
 
-/** Result of a cancellation, with the upstream that has accepted the generation; undefined if the generation had ended, does not exist, or was cancelled before. */
+/**
+ * Result of a cancellation, with the upstream that has accepted the generation; undefined if the generation had ended,
+ * does not exist, or was cancelled before.
+ */
 export type Cancellation = { hasEnded: true } | { hasEnded: false; upstream: string | null; polledAt: Date | null };
 
 /**

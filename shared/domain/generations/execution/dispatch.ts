@@ -15,8 +15,8 @@ import { submitClaimed } from './submit.ts';
 import { getUpstreamSlots } from './upstreamSlots.ts';
 
 /**
- * Submits generations within the slots of their upstreams. Skips those that another worker holds or that need no submit. An
- * upstream with a dispatch loop receives its oldest queued generations instead of the ones named here.
+ * Submits generations within the slots of their upstreams. Skips those that another worker holds or that need no
+ * submit. An upstream with a dispatch loop receives its oldest queued generations instead of the ones named here.
  */
 export async function dispatchGenerations(generations: UnsubmittedGeneration[]): Promise<void> {
   const loopUpstreams = new Set<string>();
@@ -71,8 +71,8 @@ function getDispatchLoop(upstream: string): DispatchLoop {
 }
 
 /**
- * Claims and submits the oldest generations of an upstream with a dispatch loop, within its limits and the slots of this process.
- * Does not wait for the submits, which may take minutes.
+ * Claims and submits the oldest generations of an upstream with a dispatch loop, within its limits and the slots of
+ * this process. Does not wait for the submits, which may take minutes.
  */
 async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void> {
   const routes = await listQueueRoutes(upstream);
@@ -95,8 +95,8 @@ async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void>
 }
 
 /**
- * Starts a dispatch pass without waiting for it, when a generation was queued or a slot became free. After a failure, the
- * sweep enqueues the generations again.
+ * Starts a dispatch pass without waiting for it, when a generation was queued or a slot became free. After a failure,
+ * the sweep enqueues the generations again.
  */
 function triggerDispatch(upstream: string): void {
   const work = getDispatchLoop(upstream)

@@ -1,5 +1,5 @@
--- Ends generations without an output, once each, and refunds them: balance, ledger, usage and slot. Returns a row for each
--- end; none for a generation that had ended before, or that has another run than the one that failed.
+-- Ends generations without an output, once each, and refunds them: balance, ledger, usage and slot. Returns a row for
+-- each end; none for a generation that had ended before, or that has another run than the one that failed.
 --
 -- Without p_waits, an account that another transaction keeps locked is left out, and its row says so.
 CREATE FUNCTION fail_generations(

@@ -18,8 +18,8 @@ const FINAL_REASONS: readonly string[] = [
 ];
 
 /**
- * Queues a generation for its other upstreams that are online, in the state of one that was never submitted. The first failure of a run does
- * so; not if another run may exist, or if its owner has asked to cancel it.
+ * Queues a generation for its other upstreams that are online, in the state of one that was never submitted. The first
+ * failure of a run does so; not if another run may exist, or if its owner has asked to cancel it.
  */
 const FAIL_OVER = prepared(
   'fail_over_generation',
@@ -34,8 +34,8 @@ const FAIL_OVER = prepared(
 );
 
 /**
- * Ends a generation whose run has failed: tries another upstream once if its model says so, else fails and refunds it. Does
- * nothing if it has another run meanwhile.
+ * Ends a generation whose run has failed: tries another upstream once if its model says so, else fails and refunds it.
+ * Does nothing if it has another run meanwhile.
  * @param message shown to the customer.
  */
 export async function endFailedRun(generation: ClaimedGeneration, message: string): Promise<void> {

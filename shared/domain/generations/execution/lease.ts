@@ -31,12 +31,15 @@ const RENEW_LEASES = prepared(
       AND g.submit_started_at = claim.since AND g.upstream_handle IS NULL`,
 );
 
-/** Duration of a lease on a generation whose output is collected: after the death of its worker another one takes over. */
+/**
+ * Duration of a lease on a generation whose output is collected: after the death of its worker another one takes over.
+ */
 export const COLLECTION_LEASE_MS = SWEEP_GRACE_MS;
 
 /**
- * Renews the lease on a generation while the output of its run is stored. Two workers may hold it: they write the same files,
- * and one of them ends the generation. One whose run was found to have failed does not extend the lease of the next run.
+ * Renews the lease on a generation while the output of its run is stored. Two workers may hold it: they write the same
+ * files, and one of them ends the generation. One whose run was found to have failed does not extend the lease of the
+ * next run.
  */
 export const withCollectionLease = createLeaseHeartbeat<ClaimedGeneration>({
   intervalMs: HEARTBEAT_MS,

@@ -75,8 +75,8 @@ export interface ModelChoices {
 }
 
 /**
- * Returns the route by which a generation runs now: the first one in its order whose upstream is not offline, or the first
- * one. Statements that claim generations choose in the same way.
+ * Returns the route by which a generation runs now: the first one in its order whose upstream is not offline, or the
+ * first one. Statements that claim generations choose in the same way.
  * @param order null for the order of the catalog.
  * @returns undefined if this process has none of them.
  */
@@ -103,8 +103,8 @@ const state = perService(() => ({
 }));
 
 /**
- * Returns the choices of each model of each release. Models of other releases that this process cannot run have none. With
- * test mode, each has another route for the generations of test accounts.
+ * Returns the choices of each model of each release. Models of other releases that this process cannot run have none.
+ * With test mode, each has another route for the generations of test accounts.
  */
 export async function getModelChoices(): Promise<readonly ModelChoices[]> {
   const releases = await getReleases();

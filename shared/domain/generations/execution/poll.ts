@@ -30,7 +30,9 @@ import {
 } from './step.ts';
 import { getUpstreamSlots } from './upstreamSlots.ts';
 
-/** Time since the submission from which "unknown to the upstream" means lost: at first it may not be visible everywhere. */
+/**
+ * Time since the submission from which "unknown to the upstream" means lost: at first it may not be visible everywhere.
+ */
 const LOST_AFTER_MS = MINUTE_MS;
 
 /**
@@ -40,9 +42,9 @@ const LOST_AFTER_MS = MINUTE_MS;
 const SHORT_RUN_MS = MINUTE_MS;
 
 /**
- * Polls the upstreams of submitted generations, within the slots of each. This is the only path by which an asynchronous
- * upstream's progress is read, for readers and for scheduled polls. The process that acquires the refresh throttle polls,
- * and enqueues what follows: the next poll, or the collection of the output.
+ * Polls the upstreams of submitted generations, within the slots of each. This is the only path by which an
+ * asynchronous upstream's progress is read, for readers and for scheduled polls. The process that acquires the refresh
+ * throttle polls, and enqueues what follows: the next poll, or the collection of the output.
  */
 export function pollGenerations(generations: SubmittedGeneration[]): void {
   for (const generation of generations) {

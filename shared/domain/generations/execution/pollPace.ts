@@ -9,11 +9,13 @@ import { HOUR_MS, MINUTE_MS } from '../../../spec/durations.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 
 /*
- * Delays between polls. While the call-backs of an upstream arrive, polls are rare. Otherwise they follow how long recent
- * runs of the model took: hardly any before most runs end, and then often enough.
+ * Delays between polls. While the call-backs of an upstream arrive, polls are rare. Otherwise they follow how long
+ * recent runs of the model took: hardly any before most runs end, and then often enough.
  */
 
-/** Delay before a poll while the call-backs of the upstream arrive: after a lost one, the next poll finds the result. */
+/**
+ * Delay before a poll while the call-backs of the upstream arrive: after a lost one, the next poll finds the result.
+ */
 const RARE_POLL_DELAY_MS = 8_000;
 
 /** Longest time between two polls, in seconds. */
@@ -128,8 +130,8 @@ const secondsSince = (column: string) => `cast(extract(epoch FROM cast(:now AS t
 const USUAL_DELAY = `least(8, greatest(2, ${secondsSince('g.created_at')} / 5))`;
 
 /**
- * Delay after a poll of a row `g`, with the parameters of {@link getPollDelayBindings}. After a request to cancel, which
- * polls carry out, it is the usual one.
+ * Delay after a poll of a row `g`, with the parameters of {@link getPollDelayBindings}. After a request to cancel,
+ * which polls carry out, it is the usual one.
  */
 export const POLL_DELAY = `make_interval(secs => CASE
          WHEN g.cancel_requested_at IS NOT NULL THEN ${USUAL_DELAY}

@@ -56,7 +56,9 @@ export const CLAIMED_COLUMNS = `g.uuid, g.account_id, g.model, g.prompt, g.param
   g.upstream, g.upstream_model, g.upstream_handle, g.upstream_output, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.account_error_at,
   g.catalog_id, g.upstream_order, g.failed_over_at`;
 
-/** Time of the claim whose submission is the current run of a row. A later claim, or a fail-over, starts another one. */
+/**
+ * Time of the claim whose submission is the current run of a row. A later claim, or a fail-over, starts another one.
+ */
 export const CURRENT_RUN = 'coalesce(g.submitted_at, g.submit_started_at)';
 
 /** Returns {@link CURRENT_RUN} as it was when a generation was claimed. */
@@ -86,8 +88,8 @@ export const QUEUED_ROW_COLUMNS = `g.uuid, g.account_id, g.model, g.catalog_id, 
             AS next_step`;
 
 /**
- * Returns a function that makes a step for one generation, batched with concurrent calls into one statement, which returns a
- * row of each generation that it has changed.
+ * Returns a function that makes a step for one generation, batched with concurrent calls into one statement, which
+ * returns a row of each generation that it has changed.
  * @param bindings of the statement besides `uuids` and `now`.
  */
 export function batchStep<Item extends { uuid: string }, Row extends { uuid: string } = ClaimedGeneration>(

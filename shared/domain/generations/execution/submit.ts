@@ -62,8 +62,8 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
 }
 
 /**
- * Runs a step before the submit is sent, and releases the claim if it fails: the next claim would otherwise count a submit
- * that never happened. The sweep enqueues the generation again.
+ * Runs a step before the submit is sent, and releases the claim if it fails: the next claim would otherwise count a
+ * submit that never happened. The sweep enqueues the generation again.
  */
 async function prepareOrRelease<Result>(
   generation: ClaimedGeneration,
@@ -101,8 +101,8 @@ async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGenerat
 }
 
 /**
- * Returns the id by which the upstream recognizes a repeated submit. The run after a fail-over has another one: a server that
- * also received the first run would return that.
+ * Returns the id by which the upstream recognizes a repeated submit. The run after a fail-over has another one: a
+ * server that also received the first run would return that.
  */
 function getRunId({ uuid, failed_over_at: failedOverAt }: ClaimedGeneration): string {
   return failedOverAt === null ? uuid : uuidv5('failed over', uuid);
@@ -129,8 +129,8 @@ async function handleAccepted(
 }
 
 /**
- * Finalizes a result that came with the submit response. It comes only once, so it is kept until it is stored. Downloads of
- * it take space of those of the upstream, and are repeated until there is some.
+ * Finalizes a result that came with the submit response. It comes only once, so it is kept until it is stored.
+ * Downloads of it take space of those of the upstream, and are repeated until there is some.
  */
 async function handleResult(
   generation: ClaimedGeneration,
@@ -239,8 +239,8 @@ const recordSubmits = batchStep<AcceptedSubmit, { uuid: string; is_poll_due: boo
 /**
  * Records the handle under which the upstream accepted a generation. Safe to repeat after a lost response: a row that
  * already has this handle counts as recorded, also if it has ended since.
- * @returns `late` if the generation ended or failed over before, or has the handle of another submission; `poll due` if its owner has
- *   asked to cancel it, or its call-back has arrived already.
+ * @returns `late` if the generation ended or failed over before, or has the handle of another submission; `poll due` if
+ *   its owner has asked to cancel it, or its call-back has arrived already.
  */
 export async function recordAccepted(submit: AcceptedSubmit): Promise<'recorded' | 'poll due' | 'late'> {
   const row = await recordSubmits(submit);

@@ -23,9 +23,9 @@ interface HeldBytes {
 }
 
 /**
- * Slots of one step at one upstream in this process. Work that waits for a slot holds nothing else: no job, no claim and
- * no connection, so an upstream that hangs delays its own generations only. What waits when the process ends is due in
- * its row, and so is what waits here while another process has a free slot: the sweep enqueues both again.
+ * Slots of one step at one upstream in this process. Work that waits for a slot holds nothing else: no job, no claim
+ * and no connection, so an upstream that hangs delays its own generations only. What waits when the process ends is due
+ * in its row, and so is what waits here while another process has a free slot: the sweep enqueues both again.
  */
 export class UpstreamSlots {
   readonly #slots: number;
@@ -43,7 +43,9 @@ export class UpstreamSlots {
     this.#bytesMax = bytesMax;
   }
 
-  /** Runs the task when a slot and the bytes are free: those with a reader first, then in the order of their arrival. */
+  /**
+   * Runs the task when a slot and the bytes are free: those with a reader first, then in the order of their arrival.
+   */
   add(task: SlotTask): void {
     const { generationId, isAwaited = false } = task;
     const isQueued = this.#awaited.has(generationId) || (!isAwaited && this.#others.has(generationId));

@@ -13,7 +13,8 @@ export class ProtocolError extends Error {
 }
 
 /**
- * Checks what the schema of a description cannot: that its parts fit each other, and that templates have their variables.
+ * Checks what the schema of a description cannot: that its parts fit each other, and that templates have their
+ * variables.
  * @throws ProtocolError
  */
 export function checkProtocol(protocol: Protocol): void {

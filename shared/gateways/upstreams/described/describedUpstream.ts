@@ -57,8 +57,8 @@ interface DescribedHandle extends UpstreamHandle {
 type Poll = NonNullable<KindProtocol['poll']>;
 
 /**
- * Adapter for a provider whose protocol is data: see `protocol.ts`. What a description does not say has the meaning that
- * it has for the other adapters, so a submit whose response is lost or not understood has an unknown outcome.
+ * Adapter for a provider whose protocol is data: see `protocol.ts`. What a description does not say has the meaning
+ * that it has for the other adapters, so a submit whose response is lost or not understood has an unknown outcome.
  */
 export function describedUpstream({ upstream, modelId, kind }: UpstreamRoute): Upstream {
   const protocol = upstream.protocol as Protocol;

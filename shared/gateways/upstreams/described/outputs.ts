@@ -77,8 +77,8 @@ function readOutputs(response: JsonResponse, { at = [], address }: ProtocolOutpu
 type Addresses = Pick<ReturnType<typeof createClient>, 'buildUrl' | 'resolve'>;
 
 /**
- * Lists the addresses of the outputs of a response that no safety filter replaced: as they are, built from the fields of an
- * entry, or as a `data:` address of base64 content.
+ * Lists the addresses of the outputs of a response that no safety filter replaced: as they are, built from the fields
+ * of an entry, or as a `data:` address of base64 content.
  */
 export function listAddresses(response: JsonResponse, output: ProtocolOutput, client: Addresses): string[] {
   const { as = 'address', address } = output;

@@ -18,9 +18,9 @@ export interface ImageUploads {
 }
 
 /**
- * Replaces the addresses of images in an input by what a template makes of each: its `address`, `base64` content, `type`
- * and `role` are the variables, with the values of its upload. An address that several images have stands for them in
- * turn.
+ * Replaces the addresses of images in an input by what a template makes of each: its `address`, `base64` content,
+ * `type` and `role` are the variables, with the values of its upload. An address that several images have stands for
+ * them in turn.
  * @param template absent, `address` or `file` leaves the addresses as they are.
  * @returns the input, with a text in the place of each base64 content, and the images by these texts.
  * @throws UpstreamError `unavailable` if an image cannot be uploaded.

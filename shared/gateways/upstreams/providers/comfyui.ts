@@ -44,9 +44,9 @@ const make = (outputs: [string, ...string[]]): KindProtocol => ({
 
 /**
  * A ComfyUI of one's own: `server.py` and `openapi.yaml` of https://github.com/Comfy-Org/ComfyUI, which has the addresses
- * of jobs since June 2026. The `input` of a model is its workflow, exported with "Export (API)". A model id is any name.
- * Errors of workflows are not shown to customers: they name nodes and files of the server. ComfyUI checks no keys, but a
- * proxy in front of it may.
+ * of jobs since June 2026. The `input` of a model is its workflow, exported with "Export (API)". A model id is any
+ * name. Errors of workflows are not shown to customers: they name nodes and files of the server. ComfyUI checks no
+ * keys, but a proxy in front of it may.
  */
 export const comfyui: ProviderDescription = {
   base_url: 'http://127.0.0.1:8188',

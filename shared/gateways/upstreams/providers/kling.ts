@@ -21,8 +21,8 @@ const EXPIRES_SECONDS = 2_592_000;
 
 /**
  * Kling: https://kling.ai/document-api; the endpoints as in the OpenAPI document of tryAGI/KlingAI, and the keys, models and
- * fields of videos as in @ai-sdk/klingai. An access key has an id and a secret, which signs tokens; a newer API key is sent
- * as it is. Tasks are read where they were submitted, and cannot be canceled.
+ * fields of videos as in @ai-sdk/klingai. An access key has an id and a secret, which signs tokens; a newer API key is
+ * sent as it is. Tasks are read where they were submitted, and cannot be canceled.
  */
 export const kling: ProviderDescription = {
   base_url: 'https://api-singapore.klingai.com/v1',

@@ -44,8 +44,8 @@ const cents = (small: number, long: number, large: number) => ({
 
 /**
  * MiniMax: https://platform.minimax.io/docs; the requests as in MiniMax-AI/MiniMax-MCP, and the models as in the OpenAPI
- * document of tryAGI/MiniMax. Errors have the status 200 and a code. A video is a file, whose address is read by a request
- * of its own. Call-backs are checked with a challenge that the service does not answer.
+ * document of tryAGI/MiniMax. Errors have the status 200 and a code. A video is a file, whose address is read by a
+ * request of its own. Call-backs are checked with a challenge that the service does not answer.
  */
 export const miniMax: ProviderDescription = {
   base_url: 'https://api.minimax.io/v1',

@@ -35,8 +35,8 @@ const VIDEO_INPUT = {
 
 /**
  * Seedance and Seedream on BytePlus ModelArk: https://docs.byteplus.com/en/docs/ModelArk/1520757 (videos), 1541523 (images)
- * and 1299023 (error codes), and byteplus-sdk/byteplus-python-sdk-v2. A task that is queued can be canceled, but the same
- * request deletes one that has ended and its response is empty, so only the next poll says what it did.
+ * and 1299023 (error codes), and byteplus-sdk/byteplus-python-sdk-v2. A task that is queued can be canceled, but the
+ * same request deletes one that has ended and its response is empty, so only the next poll says what it did.
  */
 export const modelArk: ProviderDescription = {
   base_url: 'https://ark.ap-southeast.bytepluses.com/api/v3',

@@ -103,8 +103,8 @@ function DeletionForm({ email }: { email: string }): VNode {
 }
 
 /**
- * Sends the page of an account that is being deleted. It has no navigation, as all other pages are closed; only the owner can
- * undo the deletion and download the data.
+ * Sends the page of an account that is being deleted. It has no navigation, as all other pages are closed; only the
+ * owner can undo the deletion and download the data.
  */
 async function sendRequestedPage(ctx: Context, { problem }: PageProblem, status: number): Promise<void> {
   const caller = requireCaller(ctx);

@@ -35,7 +35,10 @@ function parseProviders(value: unknown): ProviderName[] {
   return PROVIDER_NAMES.filter((name) => [value].flat().includes(name));
 }
 
-/** Handles the form of the local sign-in. It does not verify the address, so the router offers it on local machines only. */
+/**
+ * Handles the form of the local sign-in. It does not verify the address, so the router offers it on local machines
+ * only.
+ */
 export async function localSignIn(ctx: Context): Promise<void> {
   const form = getForm(ctx);
   const email = (form.get('email') ?? '').trim();

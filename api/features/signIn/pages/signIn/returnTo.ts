@@ -27,8 +27,8 @@ export function sanitizeReturnTo(returnTo: unknown): string {
 
 /**
  * Returns the path of the page that a form was on, from the `Referer` header. Where the browser sends none, it is the
- * address of the form: opened with GET, each one shows its page or redirects to it. A form whose address has a query is on
- * the page of this address.
+ * address of the form: opened with GET, each one shows its page or redirects to it. A form whose address has a query is
+ * on the page of this address.
  */
 export function getFormPagePath(ctx: Context): string {
   if (ctx.search !== '') return sanitizeReturnTo(ctx.url);

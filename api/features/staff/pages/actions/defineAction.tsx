@@ -34,7 +34,9 @@ export interface ActionInput {
 
 /** An action of staff on one target, which the path names. */
 export interface StaffAction<Target> {
-  /** The page in the navigation to which the target belongs, and the name of the page to return to. Default: an account. */
+  /**
+   * The page in the navigation to which the target belongs, and the name of the page to return to. Default: an account.
+   */
   area?: { current: StaffEntry['path']; returnTo: string };
   /** Parameter of the path that names the target. Default: `uuid`, which must be one. */
   parameter?: string;

@@ -21,7 +21,9 @@ export function formatAge(since: Date | null): string {
   return since === null ? '' : formatFigure(ageSeconds(since), 'seconds');
 }
 
-/** Describes the change since the previous period: ↑ 25 %. Shares change by percentage points. Empty without a change. */
+/**
+ * Describes the change since the previous period: ↑ 25 %. Shares change by percentage points. Empty without a change.
+ */
 export function describeChange({ value, previous }: Amount, unit: Unit): string {
   if (value === null || previous === null || value === previous) return '';
   const arrow = value > previous ? '↑' : '↓';
