@@ -5,6 +5,8 @@ import { type Context, requireCaller } from '../context.ts';
 import { getForm } from './body.ts';
 import { getPathParam, parseUuidParam } from './requestParameters.ts';
 
+/** Hidden field of a form with its idempotency key. */
+export const REQUEST_FIELD = 'request';
 const IDEMPOTENCY_KEY_PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_CHARACTERS}}$`);
 
 /**
@@ -26,7 +28,7 @@ export async function executeFormOnce<Response>(
   request: unknown,
   execute: (id: string, saveResponse: SaveResponse<Response>) => Promise<Response>,
 ): Promise<Response> {
-  const key = getForm(ctx).get('request') ?? '';
+  const key = getForm(ctx).get(REQUEST_FIELD) ?? '';
   const keyed = { scope, request, key: /^[0-9a-f-]{36}$/.test(key) ? key : null };
   const { response } = await executeIdempotent({ ...keyed, accountId: requireCaller(ctx).accountId }, execute);
   return response;

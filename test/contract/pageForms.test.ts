@@ -95,6 +95,25 @@ describe('forms of pages', () => {
       expect((await other.request(at('/account/settings/'))).text).to.not.include(typed);
     });
 
+    it('keeps all options of a new key, so that none is created without its limits', async () => {
+      const { customer, visitor } = await createVisitor(service);
+      const { fields } = findForm((await visitor.request(at('/account/keys/'))).text, '/account/keys/');
+      await customer.requestWithSession('POST', '/authentication/logout/');
+      const options = { limit_credits: '100', limit_period: 'month', allowed_ips: '192.0.2.1', scopes: 'svc:read' };
+      await visitor.submitForm(at('/account/keys/'), { ...fields, ...options, name: 'ci' });
+      await visitor.submitForm(at('/sign-in'), { email: customer.email });
+      const { text } = await visitor.request(at('/account/keys/'));
+      expect(text)
+        .to.include('<details open')
+        .and.include('value="ci"')
+        .and.include('value="100"')
+        .and.include('192.0.2.1')
+        .and.match(/<option value="month" selected/)
+        .and.match(/name="scopes" value="svc:read" checked/);
+      const restored = findForm(text, '/account/keys/').fields;
+      expect(restored['request']).to.not.equal(fields['request']);
+    });
+
     it('returns to its own page when the session had ended', async () => {
       const { customer, visitor } = await createVisitor(service);
       const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;

@@ -29,6 +29,8 @@ describe('a form that is not accepted', () => {
       'url',
     ],
     ['/account/keys/', '/account/keys/', { name: 'my key', limit_credits: 'many' }, 'limit_credits'],
+    ['/account/notifications/', '/account/notifications/', { threshold: '1.000' }, 'threshold'],
+    ['/account/billing/', '/account/gift-codes/redeem/', { code: 'GIFT-0000' }, 'code'],
   ] as const) {
     it(`shows the message at the field ${field} of ${action}, links to it, and keeps what was entered`, async () => {
       const text = await send(page, action, entered);
@@ -47,6 +49,21 @@ describe('a form that is not accepted', () => {
   it('keeps the choice of another amount', async () => {
     const text = await send('/account/billing/', '/account/billing/topup/', { preset: 'other', amount: '1' });
     expect(text).to.match(/<input type="radio" name="preset" value="other" checked/);
+  });
+
+  it('keeps check boxes as they were, so that a correction does not switch automatic top-ups on or off', async () => {
+    const action = '/account/billing/auto-topup/';
+    const isChecked = (text: string, name: string) => new RegExp(`name="${name}" value="on" checked`).test(text);
+    expect(isChecked(await send('/account/billing/', action, { enabled: 'on', amount: 'x' }), 'enabled')).to.equal(
+      true,
+    );
+    expect(isChecked(await send('/account/billing/', action, { amount: 'x' }), 'enabled')).to.equal(false);
+    const notifications = '/account/notifications/';
+    const text = await send(notifications, notifications, { threshold: 'x', credits_low: 'on' });
+    const shown = [...text.matchAll(/type="checkbox" name="(\w+)" value="on"( checked)?/g)];
+    expect(shown.filter(([, , checked]) => checked !== undefined).map(([, name]) => name)).to.deep.equal([
+      'credits_low',
+    ]);
   });
 
   it('has no link if its field is not a control', async () => {

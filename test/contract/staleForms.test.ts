@@ -143,6 +143,49 @@ describe('a form that was opened before another change', () => {
     });
   });
 
+  describe('and has a field that is not accepted', () => {
+    it('is rejected when that is corrected, and shows the present values then', async () => {
+      const member = await addMember(customer, 'developer');
+      const { uuid } = await findListed(customer, member);
+      const path = `/account/members/${uuid}/`;
+      const submit = await open(path);
+      await customer.requestWithSession('PATCH', `/api/members/${uuid}/`, { body: { role: 'viewer' } });
+      const entered = { role: 'developer', limit_credits: '1,000', limit_period: 'day' };
+      const wrong = await submit(entered);
+      expect([wrong.status, getProblem(wrong.text)?.includes('was changed')]).to.deep.equal([400, false]);
+      const { fields } = findForm(wrong.text, path);
+      const corrected = { ...fields, ...entered, limit_credits: '1000' };
+      const { status, text } = await visitor.submitForm(at(path), corrected);
+      expect([status, getProblem(text)]).to.deep.equal([400, buildProblem('This member was changed')]);
+      expect(text).to.match(/value="viewer" selected/);
+      expect(await findListed(customer, member)).to.include({ role: 'viewer' });
+    });
+  });
+
+  describe('on the page of a webhook endpoint', () => {
+    it('does not restore its former address, and is accepted if it was sent twice', async () => {
+      const body = { url: 'https://example.com/first', description: 'Mine' };
+      const { uuid } = (await customer.request('POST', '/api/webhooks/create/', { body })).body;
+      const [path, url] = [`/account/webhooks/${uuid}/`, 'https://example.com/second'];
+      const openSettings = async () => {
+        const { text } = await visitor.request(at(path));
+        const former = /name="former" value="([^"]*)"/.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '';
+        const fields = { ...findForm(text, path).fields, action: 'save', former, all_events: 'on' };
+        return (changes: Fields) => visitor.submitForm(at(path), { ...fields, ...changes });
+      };
+      const submit = await openSettings();
+      await customer.request('PATCH', `/api/webhooks/${uuid}/`, { body: { url } });
+      const { status, text } = await submit({ url: body.url, description: 'Renamed' });
+      expect([status, getProblem(text)]).to.deep.equal([400, buildProblem('This endpoint was changed')]);
+      expect(text).to.include(`value="${url}"`).and.not.include('Renamed');
+      const present = await openSettings();
+      for (let count = 0; count < 2; count += 1)
+        expect((await present({ url, description: 'Renamed' })).status).to.equal(303);
+      const { body: saved } = await customer.request('GET', `/api/webhooks/${uuid}/`);
+      expect(saved).to.include({ url, description: 'Renamed' });
+    });
+  });
+
   describe('with the settings of automatic top-ups', () => {
     const path = '/account/billing/auto-topup/';
     it('does not switch them on again, and is accepted if it was sent twice', async () => {

@@ -89,7 +89,8 @@ export class HttpBrowser {
 
   private storeCookie(line: string): void {
     const [pair = '', ...attributes] = line.split('; ');
-    const [name = '', value = ''] = pair.split('=');
+    const name = pair.slice(0, pair.indexOf('='));
+    const value = pair.slice(name.length + 1);
     const attribute = (wanted: string) =>
       attributes.find((text) => text.toLowerCase().startsWith(`${wanted}=`))?.slice(wanted.length + 1);
     const path = attribute('path') ?? '/';

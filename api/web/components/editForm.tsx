@@ -2,13 +2,17 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { Context } from '../../context.ts';
 import { t as shared } from '../texts.ts';
 import type { PageProblem } from './areaPage.tsx';
-import { Form } from './form.tsx';
+import { Form, useEntered } from './form.tsx';
 
 const FORMER_FIELD = 'former';
 
-/** The state that a page shows as the one in force, so that a change in between is noticed. */
+/**
+ * The state that a page shows as the one in force, so that a change in between is noticed. A form that shows what was
+ * entered keeps the state that it was sent with.
+ */
 export function FormerState({ value }: { value: string }): VNode {
-  return <input type="hidden" name={FORMER_FIELD} value={value} />;
+  const { entered = value } = useEntered(FORMER_FIELD);
+  return <input type="hidden" name={FORMER_FIELD} value={entered} />;
 }
 
 /** Returns the state that the page showed. Undefined if the form does not say. */

@@ -31,6 +31,18 @@ export function useEntered(name: string): { entered: string | undefined; isWrong
   return { entered: rejected?.form.get(name) ?? undefined, isWrong: rejected?.field === name };
 }
 
+/** Check box, which shows what was entered if the form was not accepted because of a field. */
+export function CheckBox({ name, checked, label }: { name: string; checked: boolean; label: string }): VNode {
+  const rejected = useContext(FormContext);
+  return (
+    <p>
+      <label class="check">
+        <input type="checkbox" name={name} value="on" checked={rejected?.form.has(name) ?? checked} /> {label}
+      </label>
+    </p>
+  );
+}
+
 /** Message at the field that is the reason why the form was not accepted. */
 export function FieldError({ name }: { name: string }): VNode | null {
   const rejected = useContext(FormContext);

@@ -16,6 +16,7 @@ import { assertNotDeleting } from '../accounts/accounts.ts';
 import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { assertFormNotStale } from '../accounts/staleForm.ts';
 import { insertDelivery, type ListedDelivery } from './deliveries.ts';
 import { disableEndpoint, enableEndpoint, updateWebhookCount } from './endpointState.ts';
 import { assertEnabled, endpointNotFoundError, queryManagedEndpoints } from './findEndpoint.ts';
@@ -105,14 +106,15 @@ export async function getEndpoint(accountId: number, uuid: string): Promise<Webh
 
 /**
  * Changes an endpoint; fields that are not given stay as they are. Disabling it fails its pending deliveries.
- * @throws ServiceError not_found; validation_error for an address that cannot receive webhooks; insufficient_scope if
+ * @throws ServiceError not_found; validation_error for an address that cannot receive webhooks, or if the settings would
+ *   be changed and are not the expected ones (`formatEndpointState`); insufficient_scope if
  *   it receives, or would receive, events that the caller may not read.
  */
 export async function updateEndpoint(
   caller: Caller,
   uuid: string,
   { url, events, description, enabled }: Partial<EndpointInput> & { enabled?: boolean },
-  { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
+  { origin = SERVICE_ORIGIN, expected }: Pick<EndpointOptions, 'origin'> & { expected?: string | undefined } = {},
 ): Promise<WebhookEndpoint> {
   const address = url === undefined ? undefined : parseWebhookUrl(url);
   return changeEndpoint(caller, uuid, async (transaction, endpoint) => {
@@ -120,19 +122,27 @@ export async function updateEndpoint(
     assertReadable(caller, endpoint.events);
     // It no longer receives their types, but the next attempts would go to the other address.
     if (isMoved) assertReadable(caller, await listHiddenPending(transaction, caller, endpoint));
-    let changed = await endpoint.$query(transaction).patchAndFetch({
+    const changes = {
       // Failures of the former address do not count for another one.
       ...(isMoved ? { url: address, failing_since: null } : {}),
       ...(events === undefined ? {} : { events: chooseTypes(caller, events) }),
       ...(description === undefined ? {} : { description }),
-      updated_at: now(),
-    });
+    };
+    const intended = formatEndpointState({ ...endpoint, ...changes });
+    const present = formatEndpointState(endpoint);
+    assertFormNotStale('This endpoint was changed', { expected, present, intended });
+    let changed = await endpoint.$query(transaction).patchAndFetch({ ...changes, updated_at: now() });
     if (isMoved) await recordEndpointChange(transaction, changed, 'webhook_url_changed', origin);
     const isEnabled = changed.disabled_at === null;
     if (enabled === true && !isEnabled) changed = await enableEndpoint(transaction, changed);
     if (enabled === false && isEnabled) changed = await disableEndpoint(transaction, changed, 'owner');
     return changed;
   });
+}
+
+/** Returns the settings of an endpoint as a text, to notice a change. */
+export function formatEndpointState(endpoint: Pick<WebhookEndpoint, 'url' | 'events' | 'description'>): string {
+  return JSON.stringify([endpoint.url, endpoint.events, endpoint.description]);
 }
 
 /** Lists the types of pending deliveries that a caller may not read. */

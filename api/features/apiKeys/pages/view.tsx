@@ -56,7 +56,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
   // The errors of other forms are shown on this page, too.
   const isRejected = problem.problem !== undefined && ctx.path === KEYS_PATH;
   const entered = isRejected ? keyForm.keep(ctx.state.form) : undefined;
-  const draft = consumeDraft(ctx, account.uuid);
+  const draft = keyForm.keep(consumeDraft(ctx, account.uuid));
   const children = (
     <>
       {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
@@ -72,7 +72,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
         </Section>
       )}
       <KeysSection keys={keys} limits={limits} />
-      <CreateSection account={account} values={entered ?? keyForm.write({ name: draft.name })} />
+      <CreateSection account={account} values={entered ?? draft ?? keyForm.write({})} />
     </>
   );
   // The notice above says it.

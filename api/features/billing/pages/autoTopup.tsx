@@ -8,7 +8,7 @@ import type { BillingStatus } from '../../../../shared/presenters/billingStatus.
 import { getLanguage } from '../../../language.ts';
 import { FormerState } from '../../../web/components/editForm.tsx';
 import { TextField } from '../../../web/components/fields.tsx';
-import { Form } from '../../../web/components/form.tsx';
+import { CheckBox, Form } from '../../../web/components/form.tsx';
 import { t as shared } from '../../../web/texts.ts';
 import { AUTO_TOPUP as t } from './autoTopupTexts.ts';
 
@@ -40,11 +40,7 @@ export function AutoTopupSection({ settings, billing }: AutoTopupProps): VNode {
       ) : (
         <Form action="/account/billing/auto-topup/">
           <FormerState value={formatAutoTopupSettings(settings)} />
-          <p>
-            <label class="check">
-              <input type="checkbox" name="enabled" value="on" checked={isEnabled} /> {t.enable()}
-            </label>
-          </p>
+          <CheckBox name="enabled" checked={isEnabled} label={t.enable()} />
           <div class="inline">
             <TextField
               id="auto-threshold"

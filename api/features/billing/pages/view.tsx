@@ -98,10 +98,7 @@ function GiftCodeSection(): VNode {
   return (
     <Section id="gift-code" title={t.giftCode()}>
       <Form action="/account/gift-codes/redeem/" class="inline">
-        <div class="field">
-          <label for="code">{t.code()}</label>
-          <input id="code" type="text" name="code" required autocomplete="off" placeholder="GIFT-…" />
-        </div>
+        <TextField id="code" name="code" label={t.code()} required autocomplete="off" placeholder="GIFT-…" />
         <button type="submit">{t.redeem()}</button>
       </Form>
     </Section>

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { listInvitations } from '../../../../shared/domain/members/invitations.ts';
 import { type ListedMember, listMembers } from '../../../../shared/domain/members/members.ts';
 import { listMemberLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
@@ -7,6 +8,7 @@ import type { SpendingLimitState } from '../../../../shared/presenters/spendingL
 import { ASSIGNABLE_ROLES } from '../../../../shared/spec/roles.ts';
 import type { Invitation } from '../../../../shared/tables/Invitation.ts';
 import { requireCaller, type Context } from '../../../context.ts';
+import { consumeDraft, DRAFT_ACCOUNT_FIELD } from '../../../pipeline/cookies/draftCookie.ts';
 import { parsePage } from '../../../pipeline/lists.ts';
 import { mayDo, type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { defineForm } from '../../../web/components/defineForm.tsx';
@@ -48,7 +50,8 @@ export const inviteForm = defineForm(
 export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId, member } = requireCaller(ctx);
   const mayManage = mayDo(ctx, 'manageMembers');
-  const [page, invitations, limits] = await Promise.all([
+  const [account, page, invitations, limits] = await Promise.all([
+    getAccount(accountId),
     listMembers(accountId, parsePage(ctx)),
     mayManage ? listInvitations(accountId, parsePage(ctx, INVITATIONS_PAGE)) : null,
     listMemberLimits(accountId),
@@ -56,8 +59,8 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
   const shown = { mayManage, own: member?.number, limits };
   const present = page.items.filter(({ removed_at: removedAt }) => removedAt === null);
   const former = page.items.filter(({ removed_at: removedAt }) => removedAt !== null);
-  const entered =
-    flash.problem !== undefined && ctx.path === MEMBERS_PATH ? inviteForm.keep(ctx.state.form) : undefined;
+  const isRejected = flash.problem !== undefined && ctx.path === MEMBERS_PATH;
+  const entered = inviteForm.keep(isRejected ? ctx.state.form : consumeDraft(ctx, account.uuid));
   const children = (
     <>
       <MembersSection id="members" title={names.members()} members={present} {...shown} />
@@ -70,6 +73,7 @@ export async function renderMembersPage(ctx: Context, flash: PageProblem = {}, s
           {invitations.totalItems === 0 ? null : <InvitationsSection invitations={invitations} />}
           <Section id="invite" title={t.invite()}>
             <Form action={MEMBERS_PATH}>
+              <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
               <inviteForm.Fields values={entered ?? inviteForm.write({ role: 'developer' })} />
               <button type="submit" class="main">
                 {t.sendInvitation()}

@@ -15,6 +15,7 @@ import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { UpdateWebhookRequest } from '../schemas.ts';
+import { readFormerState } from '../../../web/components/editForm.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { t as shared } from '../../../web/texts.ts';
@@ -38,8 +39,9 @@ export const showEndpointPage = withEndpointErrors(async (ctx) => {
 /** Actions of the page of an endpoint, by the field `action` of their forms. Each names its outcome. */
 const ACTIONS: Record<string, (ctx: Context, caller: Caller, uuid: string) => Promise<EndpointOutcome>> = {
   async save(ctx, caller, uuid) {
-    const request = parseEndpointForm(endpointForm.read(getForm(ctx)));
-    await updateEndpoint(caller, uuid, request, { origin: getRequestOrigin(ctx) });
+    const form = getForm(ctx);
+    const request = parseEndpointForm(endpointForm.read(form));
+    await updateEndpoint(caller, uuid, request, { origin: getRequestOrigin(ctx), expected: readFormerState(form) });
     return 'saved';
   },
   async enable(_ctx, caller, uuid) {

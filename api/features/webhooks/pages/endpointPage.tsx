@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
-import { getEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
+import { formatEndpointState, getEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { presentWebhookEndpoint } from '../../../../shared/presenters/webhookEndpoint.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
+import { findEntered, FormerState } from '../../../web/components/editForm.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { Time } from '../../../web/components/time.tsx';
 import { t as shared } from '../../../web/texts.ts';
@@ -44,7 +45,8 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
   const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
   const list = await listDeliveries(accountId, endpoint.uuid, deliveries.page, deliveries);
   const [path, name] = [buildEndpointPath(endpoint.uuid), getEndpointName(endpoint)];
-  const entered = problem.problem === undefined ? undefined : endpointForm.keep(ctx.state.form);
+  const former = formatEndpointState(endpoint);
+  const entered = endpointForm.keep(findEntered(ctx, problem, former));
   const children = (
     <>
       {newSecret === undefined ? null : (
@@ -54,6 +56,7 @@ export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}
       <Section id="settings" title={names.settings()}>
         <Form action={path}>
           <input type="hidden" name="action" value="save" />
+          <FormerState value={former} />
           <endpointForm.Fields values={entered ?? endpointForm.write(presentWebhookEndpoint(endpoint))} />
           <button type="submit" class="main">
             {shared.save()}

@@ -30,7 +30,9 @@ export const saveNotifications = showErrorsOn(renderNotificationsPage)(async (ct
   const form = getForm(ctx);
   const threshold = (form.get('threshold') ?? '').trim();
   if (threshold !== '' && !CREDITS.test(threshold))
-    throw new ServiceError('validation_error', 'The threshold must be a whole number of credits, or empty.');
+    throw new ServiceError('validation_error', 'The threshold must be a whole number of credits, or empty.', {
+      field: 'threshold',
+    });
   const kinds = EMAIL_KINDS.filter(isSwitchable).map((kind) => [kind, form.has(kind)]);
   await updateNotificationSettings(requireCaller(ctx).accountId, {
     email: Object.fromEntries(kinds) as Record<string, boolean>,

@@ -7,7 +7,7 @@ import {
 import { config } from '../../../../../shared/lib/config.ts';
 import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
 import { TextField } from '../../../../web/components/fields.tsx';
-import { Form } from '../../../../web/components/form.tsx';
+import { CheckBox, Form } from '../../../../web/components/form.tsx';
 import { t as shared } from '../../../../web/texts.ts';
 import { Section } from '../../../../web/components/section.tsx';
 import { KINDS, SETTINGS, t } from './texts.ts';
@@ -34,11 +34,7 @@ export function NotificationsForm({ settings }: { settings: NotificationSettings
         <fieldset>
           <legend>{SETTINGS.sendWhen()}</legend>
           {EMAIL_KINDS.filter(isSwitchable).map((kind) => (
-            <p>
-              <label class="check">
-                <input type="checkbox" name={kind} value="on" checked={email[kind]} /> {KINDS[kind]()}
-              </label>
-            </p>
+            <CheckBox name={kind} checked={email[kind]} label={KINDS[kind]()} />
           ))}
         </fieldset>
         <p class="hint">{SETTINGS.alwaysSent()}</p>

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { LANGUAGE_NAMES } from '../../../../../shared/spec/languages.ts';
 import type { Person } from '../../../../../shared/tables/Person.ts';
-import { DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../../../pipeline/cookies/draftCookie.ts';
+import { DRAFT_ACCOUNT_FIELD } from '../../../../pipeline/cookies/draftCookie.ts';
 import { defineForm } from '../../../../web/components/defineForm.tsx';
 import type { Options } from '../../../../web/components/fields.tsx';
 import { Form } from '../../../../web/components/form.tsx';
@@ -36,7 +36,8 @@ export const profileForm = defineForm(
 interface ProfileProps {
   person: Person;
   accountUuid: string;
-  draft: FormDraft;
+  /** What was entered before a sign-in. */
+  draft: URLSearchParams | undefined;
 }
 
 /** Profile form with the e-mail address. */
@@ -47,7 +48,7 @@ export function ProfileSection({ person, accountUuid, draft }: ProfileProps): VN
       <Facts facts={[[shared.emailAddress(), person.email]]} />
       <Form action="/account/profile/" class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={accountUuid} />
-        <profileForm.Fields values={profileForm.write({ first_name, use_case, language, ...draft })} />
+        <profileForm.Fields values={profileForm.keep(draft) ?? profileForm.write({ first_name, use_case, language })} />
         <button type="submit">{shared.save()}</button>
       </Form>
     </Section>
