@@ -3,7 +3,8 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import type { Context } from '../context.ts';
 import type { Route } from './route.ts';
 
-const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+const EXPOSED_HEADERS =
+  'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotent-Replayed';
 
 /**
  * Headers of requests and responses that pages of other origins may use, and methods where they are not those of the

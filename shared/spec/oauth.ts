@@ -43,7 +43,6 @@ const OAUTH_ERROR_STATUS = {
   invalid_scope: 400,
   invalid_target: 400,
   access_denied: 403,
-  login_required: 400,
   consent_required: 400,
   interaction_required: 400,
   invalid_redirect_uri: 400,

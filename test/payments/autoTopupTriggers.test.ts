@@ -255,3 +255,32 @@ describe('automatic top-ups', () => {
     });
   });
 });
+
+describe('an automatic top-up of which one create takes more than half', () => {
+  const RESOLUTION = { enum: ['1K'], default: '1K' };
+  const model = {
+    name: 'Posters',
+    kind: 'image',
+    description: 'A poster.',
+    upstreams: ['fal:acme/posters'],
+    params: { resolution: RESOLUTION, aspect_ratio: { enum: ['1:1'], default: '1:1' } },
+    credits: 1_000,
+  };
+  const CATALOG = JSON.stringify({ models: { 'poster-1': model } });
+  const service = useTestService({ apis: 2, workers: 1, env: { CATALOG } });
+
+  it('is not followed by a rejection of the same create, which waited for it', async () => {
+    const customer = await service.createCustomer('pro');
+    await seedImages(service, customer, await customer.balance());
+    await enableAutoTopups(customer);
+    const body = { model: 'poster-1', prompt: 'once', params: {} };
+    const send = (baseUrl: string) =>
+      customer
+        .on(baseUrl)
+        .request('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': 'once' } });
+    const responses = await Promise.all([...service.baseUrls, ...service.baseUrls].map(send));
+    expect(responses.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
+    expect(await listTopupCredits(customer)).to.deep.equal([1896]);
+    expect(await customer.balance()).to.equal(1896 - 1_000);
+  });
+});

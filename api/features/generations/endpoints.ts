@@ -99,6 +99,7 @@ export const GENERATIONS: Feature = {
       request: getDocumentedGenerationRequest,
       parse: parseCreateInput,
       example: buildEstimateExample,
+      errors: ['subscription_required', 'model_unavailable'],
       response: () => ({
         description: 'The estimate, also if a create would be rejected.',
         schema: getEstimateResponse(),

@@ -111,7 +111,8 @@ export const USAGE: Feature = {
     defineEndpoint({
       id: 'listMemberUsage',
       route: 'GET /api/usage/members/',
-      policy: { needs: 'viewUsage', access: 'svc:read' },
+      // It has addresses of people.
+      policy: { needs: 'viewUsage', access: 'account' },
       summary: 'List the usage of each member',
       description:
         'All members of the account, newest first, including removed ones, with the usage of their sessions, API keys and applications since they joined.',

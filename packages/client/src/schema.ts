@@ -1360,6 +1360,23 @@ export interface components {
                 };
             };
         };
+        /** @description `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. */
+        SubscriptionRequired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description A stable code to match on
+                     * @enum {string}
+                     */
+                    error: "subscription_required";
+                    /** @description A sentence that says what is wrong and what to do; it may change */
+                    detail: string;
+                };
+            };
+        };
         /** @description `internal_error`: A fault of the service. With 503, a part of it is temporarily unavailable. */
         InternalError503: {
             headers: {
@@ -1389,23 +1406,6 @@ export interface components {
                      * @enum {string}
                      */
                     error: "not_found";
-                    /** @description A sentence that says what is wrong and what to do; it may change */
-                    detail: string;
-                };
-            };
-        };
-        /** @description `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. */
-        SubscriptionRequired: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description A stable code to match on
-                     * @enum {string}
-                     */
-                    error: "subscription_required";
                     /** @description A sentence that says what is wrong and what to do; it may change */
                     detail: string;
                 };

@@ -155,8 +155,8 @@ async function chargeWithAutoTopup(charge: ChargeRequest, notes: string[], attem
   if (topup === 'unchecked') throw purchasesUncheckedError(charge);
   if (topup === 'processing') notes.push(TOPUP_PROCESSING_DETAIL);
   if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(charge, notes, attempt + 1);
-  if (topup !== 'credited') return outcome;
-  notes.push(TOPUP_CHARGED_DETAIL);
+  if (topup === 'credited') notes.push(TOPUP_CHARGED_DETAIL);
+  // Also without a top-up: the same request may have used the one that this request waited for.
   return chargeGeneration(charge);
 }
 

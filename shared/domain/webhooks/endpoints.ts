@@ -106,8 +106,8 @@ export async function getEndpoint(accountId: number, uuid: string): Promise<Webh
 
 /**
  * Changes an endpoint; fields that are not given stay as they are. Disabling it fails its pending deliveries.
- * @throws ServiceError not_found; validation_error for an address that cannot receive webhooks, or if the settings would
- *   be changed and are not the expected ones (`formatEndpointState`); insufficient_scope if
+ * @throws ServiceError not_found; validation_error for an address that cannot receive webhooks, or if the settings
+ *   would be changed and are not the expected ones (`formatEndpointState`); insufficient_scope if
  *   it receives, or would receive, events that the caller may not read.
  */
 export async function updateEndpoint(
@@ -128,8 +128,8 @@ export async function updateEndpoint(
       ...(events === undefined ? {} : { events: chooseTypes(caller, events) }),
       ...(description === undefined ? {} : { description }),
     };
-    const intended = formatEndpointState({ ...endpoint, ...changes });
     const present = formatEndpointState(endpoint);
+    const intended = formatEndpointState(endpoint, changes);
     assertFormNotStale('This endpoint was changed', { expected, present, intended });
     let changed = await endpoint.$query(transaction).patchAndFetch({ ...changes, updated_at: now() });
     if (isMoved) await recordEndpointChange(transaction, changed, 'webhook_url_changed', origin);
@@ -140,9 +140,14 @@ export async function updateEndpoint(
   });
 }
 
-/** Returns the settings of an endpoint as a text, to notice a change. */
-export function formatEndpointState(endpoint: Pick<WebhookEndpoint, 'url' | 'events' | 'description'>): string {
-  return JSON.stringify([endpoint.url, endpoint.events, endpoint.description]);
+type EndpointSettings = Pick<WebhookEndpoint, 'url' | 'events' | 'description'>;
+
+/** Returns the settings of an endpoint, after some changes, as a text with which a form notices others. */
+export function formatEndpointState(
+  { url, events, description }: EndpointSettings,
+  changes: Partial<EndpointSettings> = {},
+): string {
+  return JSON.stringify({ url, events, description, ...changes });
 }
 
 /** Lists the types of pending deliveries that a caller may not read. */

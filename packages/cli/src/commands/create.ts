@@ -97,7 +97,9 @@ async function createGeneration(kind: Kind, text: string, given: CreateOptions, 
   const idempotencyKey = options.idempotencyKey ?? randomUUID();
   const generation = await client.generations.create(request, { signal, idempotencyKey }).catch((error: unknown) => {
     if (!isOutcomeUnknown(error)) throw error;
-    const advice = hasFiles ? LIST_FIRST : buildRepetitionAdvice(idempotencyKey);
+    // Another model may be the first one that is available then.
+    const chosen = options.model === undefined ? `-m ${model.slug} ` : '';
+    const advice = hasFiles ? LIST_FIRST : buildRepetitionAdvice(`${chosen}--idempotency-key ${idempotencyKey}`);
     throw new ChargedError(error, { idempotency_key: idempotencyKey }, advice);
   });
   await finish(client, generation, options, terminal).catch((error: unknown) => {
@@ -119,7 +121,7 @@ function buildContinuationAdvice(uuid: string, { output, force }: CreateOptions)
   return `The generation was created. Continue without a second charge: genmeter get ${uuid} ${rest}`;
 }
 
-const buildRepetitionAdvice = (key: string) =>
-  `The generation may have been created and charged. To get it without a second charge, repeat the command with: --idempotency-key ${key}`;
+const buildRepetitionAdvice = (added: string) =>
+  `The generation may have been created and charged. To get it without a second charge, repeat the command with: ${added}`;
 const LIST_FIRST =
   'The generation may have been created and charged. Look for it before you repeat the command: genmeter list';

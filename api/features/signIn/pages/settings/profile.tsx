@@ -36,7 +36,7 @@ export const profileForm = defineForm(
 interface ProfileProps {
   person: Person;
   accountUuid: string;
-  /** What was entered before a sign-in. */
+  /** Values that were entered before a sign-in. */
   draft: URLSearchParams | undefined;
 }
 
