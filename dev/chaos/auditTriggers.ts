@@ -55,6 +55,13 @@ export const AUDIT_TRIGGERS_SQL = `
       INSERT INTO chaos.violations VALUES ('suspension-clears-the-trigger', ($1).id,
         format('triggered %s, suspended %s', ($1).auto_topup_triggered_at, ($1).suspended_at)) $$);
 
+  CREATE TRIGGER chaos_ended_grant AFTER INSERT ON generations FOR EACH ROW WHEN (NEW.oauth_client_id IS NOT NULL)
+    EXECUTE FUNCTION chaos.run($$
+      INSERT INTO chaos.violations SELECT 'ended-grants-charge-nothing', ($1).account_id,
+        format('generation %s by %s, all of whose grants have ended', ($1).uuid, ($1).oauth_client_id)
+       WHERE NOT EXISTS (SELECT FROM oauth_grants g WHERE g.account_id = ($1).account_id
+                            AND g.client_id = ($1).oauth_client_id AND g.revoked_at IS NULL) $$);
+
   -- By a charge, and not by a change of the limit.
   CREATE TRIGGER chaos_excess AFTER UPDATE ON spending_limits FOR EACH ROW
     WHEN (NEW.used > OLD.used AND NEW.used > NEW.credits AND NEW.credits = OLD.credits AND NEW.period = OLD.period)

@@ -66,6 +66,8 @@ export const STATEMENTS = {
   'referral-code-is-stable': 'The referral code of an affiliate does not change.',
   'windows-match-at-every-commit':
     'After every commit, the use of a spending limit equals the cost of the generations that were charged in its window, less their refunds.',
+  'ended-grants-charge-nothing':
+    'From the commit of its last revocation on, nothing is charged for an application, however early a create arrived.',
   'charges-keep-limits': 'No charge raises the use of a spending limit above the limit.',
   'created-content-was-allowed': 'Only content that the moderation service has allowed is charged and generated.',
   'priced-and-run-by-one-catalog':

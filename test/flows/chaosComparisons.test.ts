@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
 import { AUDIT_TRIGGERS_SQL } from '../../dev/chaos/auditTriggers.ts';
@@ -271,6 +272,7 @@ describe('the comparison of a chaos run with the database', () => {
     expect(Object.keys(ALTERATIONS)).to.include.members(rules);
     expect(logged).to.have.members([
       'suspension-clears-the-trigger',
+      'ended-grants-charge-nothing',
       'charges-keep-limits',
       'windows-match-at-every-commit',
     ]);
@@ -285,6 +287,10 @@ describe('the comparison of a chaos run with the database', () => {
   it('finds what triggers have logged at the moment of a change', async () => {
     const charge = `UPDATE spending_limits SET used = credits + 1 WHERE credits IS NOT NULL; SET CONSTRAINTS ALL IMMEDIATE`;
     expect(await findRules({ sql: charge })).to.have.members(['charges-keep-limits', 'windows-match-at-every-commit']);
+    const generation = `INSERT INTO generations
+      SELECT (jsonb_populate_record(g, '{"uuid": "${randomUUID()}", "number": 9999, "oauth_client_id": "ended"}')).*
+        FROM generations g WHERE account_id = ${CUSTOMER} LIMIT 1`;
+    expect(await findRules({ sql: generation })).to.include('ended-grants-charge-nothing');
     const suspension = `ALTER TABLE accounts DISABLE TRIGGER accounts_clear_auto_topup_trigger;
       UPDATE accounts SET auto_topup_triggered_at = now(), suspended_at = now() WHERE id = ${CUSTOMER}`;
     expect(await findRules({ sql: suspension })).to.deep.equal(['suspension-clears-the-trigger']);

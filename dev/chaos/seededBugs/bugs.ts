@@ -260,7 +260,7 @@ const ACCESS_BUGS: Record<string, Definition> = {
   },
   'the grant of an application is not checked in the charge': {
     changes: 'shared/domain/generations/decideCreates.sql: AND g.revoked_at IS NULL -->',
-    foundBy: ['revoked-key-is-rejected', 'rejected-is-not-charged'],
+    foundBy: ['ended-grants-charge-nothing'],
   },
 };
 

@@ -27,6 +27,8 @@ const APPLICATIONS_PATH = '/account/applications/';
 /** Number of simultaneous creates of one application. */
 const BURST_SIZE = 16;
 const MAX_PAGE_ATTEMPTS = 8;
+/** Number of creates that arrive while their tokens end. */
+const RACING_CREATES = 12;
 /** Maximum time for which a create is held back. The service waits 30 s for a body. */
 const HELD_BACK_MAX_MS = 12_000;
 /** Number of refreshes with one token at the same moment. */
@@ -142,7 +144,7 @@ async function endDuringCreates(
   if (!isMonthSettled(step.state)) return await end();
   const ended = new AbortController();
   const completed = holdBack(step, ended.signal).then(getTime, getTime);
-  const creates = Promise.all(
+  const heldBack = Promise.all(
     [...tokens, ...tokens].map(async (token) => {
       const { isGood } = await createWithToken(step, application, token, completed);
       if (!isGood || token.revokedAt === null || token.revokedAt > (await completed)) return;
@@ -150,6 +152,12 @@ async function endDuringCreates(
       report(step, 'revoked-key-is-rejected', token.uuid, detail);
     }),
   );
+  // Some have passed every check but that of the charge when the tokens end.
+  const racing = inParallel(step, tokens.length === 0 ? 0 : RACING_CREATES, async () => {
+    await sleepUnlessStopped(step.state, step.random.nextBetween(50, 150));
+    await createWithToken(step, application, step.random.pick(tokens));
+  });
+  const creates = Promise.all([heldBack, racing]);
   // Handled below, after the end.
   creates.catch(() => {});
   try {
