@@ -97,13 +97,6 @@ describe('the direction of imports', () => {
     expect(layers.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
   });
 
-  it('affiliates does not import billing, and domain/payments imports neither', () => {
-    expect(findImports(isUnder('shared/domain/affiliates'), isUnder('shared/domain/billing'))).to.deep.equal([]);
-    expect(
-      findImports(isUnder('shared/domain/payments'), isUnder('shared/domain/billing', 'shared/domain/affiliates')),
-    ).to.deep.equal([]);
-  });
-
   for (const [use, pattern, modules] of BOUNDED_USES) {
     it(`only the modules of docs/security.md ${use}`, () => {
       const users = sources.filter(({ path, text }) => !BROWSER_SCRIPT.test(path) && pattern.test(text));

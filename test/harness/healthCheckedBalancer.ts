@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { HttpFake } from '../fakes/httpFake.ts';
 
 const CHECK_INTERVAL_MS = 100;
 const CHECK_TIMEOUT_MS = 5_000;
@@ -11,25 +10,22 @@ const CHECK_TIMEOUT_MS = 5_000;
  * A load balancer as HAProxy is usually configured: it sends requests in turn to the servers that pass a health check,
  * over pooled connections, and repeats a request only if no connection could be opened.
  */
-export class HealthCheckedBalancer {
+export class HealthCheckedBalancer extends HttpFake {
   /** Addresses of the servers. May be changed at any time. */
   targets: string[] = [];
   readonly #checkPath: string;
   readonly #healthy = new Set<string>();
   readonly #pool = new Agent({ keepAlive: true });
-  readonly #server = createServer((incoming, outgoing) => void this.#serve(incoming, outgoing));
   #next = 0;
   #isRunning = true;
-  url = '';
 
   constructor(checkPath: string) {
+    super();
     this.#checkPath = checkPath;
   }
 
-  async start(): Promise<this> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  override async start(): Promise<this> {
+    await super.start();
     void this.#check();
     return this;
   }
@@ -38,12 +34,10 @@ export class HealthCheckedBalancer {
     return this.#healthy.has(target);
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.#isRunning = false;
     this.#pool.destroy();
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
+    await super.stop();
   }
 
   async #check(): Promise<void> {
@@ -63,7 +57,7 @@ export class HealthCheckedBalancer {
     }
   }
 
-  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  protected async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await buffer(incoming);
     const healthy = this.targets.filter((target) => this.#healthy.has(target));
     for (const [attempt] of healthy.entries()) {
