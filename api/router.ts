@@ -11,7 +11,7 @@ import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
 import type { HttpRoute } from './pipeline/route.ts';
 import * as openapi from './openapi/routes.ts';
-import { listRoutes } from './openapi/feature.ts';
+import { listRoutes } from './features/feature.ts';
 import { download } from './static/downloads.ts';
 import { asset } from './static/serveAsset.ts';
 import { media } from './static/media.ts';

@@ -1,7 +1,7 @@
 import { parseCatalog } from '../shared/lib/catalog/catalog.ts';
 import Stripe from 'stripe';
 import { readCommandLine } from '../shared/lib/commandLine.ts';
-import { EVENT_TYPES } from '../shared/gateways/payments/webhooks.ts';
+import { EVENT_TYPES } from '../shared/gateways/payments/stripeWebhook.ts';
 import { createStripeClient } from '../shared/gateways/payments/stripeClient.ts';
 import { CURRENCY } from '../shared/gateways/payments/stripeMappers.ts';
 import { findPriceProblem } from '../shared/gateways/payments/stripePrices.ts';

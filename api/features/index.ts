@@ -1,4 +1,4 @@
-import type { Feature } from '../openapi/feature.ts';
+import type { Feature } from './feature.ts';
 import type { Endpoint } from '../pipeline/endpoint.ts';
 import { ACCOUNT_PAGES } from './account/pages/routes.ts';
 import { AFFILIATE } from './affiliate/endpoints.ts';

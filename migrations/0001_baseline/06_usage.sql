@@ -38,23 +38,6 @@ CREATE TABLE usage_members (
   PRIMARY KEY (account_id, member_number)
 ) WITH (fillfactor = 50);
 
--- Triggers, so that every statement that refunds a generation subtracts.
-CREATE FUNCTION subtract_refund_from_key_and_member() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    UPDATE usage_keys SET credits = credits - NEW.credits_charged
-     WHERE account_id = NEW.account_id AND key_number = NEW.api_key_number;
-    UPDATE usage_members SET credits = credits - NEW.credits_charged
-     WHERE account_id = NEW.account_id AND member_number = NEW.member_number;
-    RETURN NULL;
-  END
-$$;
-CREATE TRIGGER generations_subtract_refund AFTER UPDATE OF status ON generations
-  FOR EACH ROW WHEN (OLD.status <> 'failed' AND NEW.status = 'failed')
-  EXECUTE FUNCTION subtract_refund_from_key_and_member();
-CREATE TRIGGER generations_subtract_staff_refund AFTER UPDATE OF refunded_at ON generations
-  FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL)
-  EXECUTE FUNCTION subtract_refund_from_key_and_member();
-
 CREATE TABLE spending_limits (
   account_id    bigint      NOT NULL REFERENCES accounts (id),
   number        integer     NOT NULL,
@@ -87,9 +70,14 @@ COMMENT ON COLUMN spending_limits.generation_count_at_window_start IS
 COMMENT ON COLUMN spending_limits.used IS
   'cost of the generations of the credential or the member in the window, less refunds; not maintained while credits is NULL';
 
--- Never below zero, so that a wrong count cannot stop a refund.
-CREATE FUNCTION return_refund_to_spending_limit() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Triggers, so that every statement that refunds a generation subtracts.
+CREATE FUNCTION subtract_refund_from_usage_and_limits() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
+    UPDATE usage_keys SET credits = credits - NEW.credits_charged
+     WHERE account_id = NEW.account_id AND key_number = NEW.api_key_number;
+    UPDATE usage_members SET credits = credits - NEW.credits_charged
+     WHERE account_id = NEW.account_id AND member_number = NEW.member_number;
+    -- Never below zero, so that a wrong count cannot stop a refund.
     UPDATE spending_limits SET used = greatest(used - NEW.credits_charged, 0)
      WHERE account_id = NEW.account_id AND credits IS NOT NULL
        AND (key_number = NEW.api_key_number OR client_id = NEW.oauth_client_id OR member_number = NEW.member_number)
@@ -97,9 +85,9 @@ CREATE FUNCTION return_refund_to_spending_limit() RETURNS trigger LANGUAGE plpgs
     RETURN NULL;
   END
 $$;
-CREATE TRIGGER generations_return_refund_to_spending_limit AFTER UPDATE OF status ON generations
+CREATE TRIGGER generations_subtract_refund AFTER UPDATE OF status ON generations
   FOR EACH ROW WHEN (OLD.status <> 'failed' AND NEW.status = 'failed')
-  EXECUTE FUNCTION return_refund_to_spending_limit();
-CREATE TRIGGER generations_return_staff_refund_to_spending_limit AFTER UPDATE OF refunded_at ON generations
+  EXECUTE FUNCTION subtract_refund_from_usage_and_limits();
+CREATE TRIGGER generations_subtract_staff_refund AFTER UPDATE OF refunded_at ON generations
   FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL)
-  EXECUTE FUNCTION return_refund_to_spending_limit();
+  EXECUTE FUNCTION subtract_refund_from_usage_and_limits();

@@ -48,10 +48,10 @@ const FEATURES: readonly DomainFeature[] = [
 export const SQL_FUNCTIONS = FEATURES.flatMap(({ sqlFunctions = [] }) => sqlFunctions);
 
 /** All kinds of tasks. */
-export const TASK_KINDS = FEATURES.flatMap(({ tasks = [] }) => tasks);
+export const SUBJECT_TASK_KINDS = FEATURES.flatMap(({ tasks = [] }) => tasks);
 
 /** The invariants of these subjects, in the order in which they are checked and reported. */
-export const INVARIANTS = FEATURES.flatMap(({ invariants = [] }) => invariants);
+export const SUBJECT_INVARIANTS = FEATURES.flatMap(({ invariants = [] }) => invariants);
 
 /** All lists of a download, in their order in the file. */
 export const EXPORT_LISTS = FEATURES.flatMap(({ exportLists = [] }) => exportLists);

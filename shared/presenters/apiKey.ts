@@ -3,7 +3,7 @@ import { formatIpRange } from '../lib/ipRanges.ts';
 import { ALL_KEY_SCOPES } from '../spec/oauth.ts';
 import { CreditLimitUse, presentCreditLimit, type SpendingLimitState } from './spendingLimit.ts';
 import type { ApiKey } from '../tables/ApiKey.ts';
-import { Timestamp, timestampOrNull, Uuid } from './fields.ts';
+import { presentAs, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
 /** Options of a key in a response, which contains only those that are set. */
 export const KeyOptionsResponse = Type.Object({
@@ -35,19 +35,13 @@ export const ApiKeyResponse = Type.Object({
 
 /** @param limit spending limit of the key, if it has one. */
 export function presentApiKey(row: ApiKey, limit: SpendingLimitState | null = null): Static<typeof ApiKeyResponse> {
-  const { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips } = row;
-  return {
-    uuid: row.uuid,
-    name: row.name,
-    prefix: row.prefix,
-    last_used_at: row.last_used_at,
+  return presentAs(ApiKeyResponse, row, {
     revoked: row.revoked_at !== null,
-    created_at: row.created_at,
-    ...(row.test_account_id === null ? {} : { mode: 'test' as const }),
-    ...(scopes === null ? {} : { scopes }),
-    ...(expiresAt === null ? {} : { expires_at: expiresAt }),
+    mode: row.test_account_id === null ? undefined : 'test',
+    scopes: row.scopes ?? undefined,
+    expires_at: row.expires_at ?? undefined,
+    allowed_models: row.allowed_models ?? undefined,
+    allowed_ips: row.allowed_ips?.map(formatIpRange),
     ...(limit === null ? {} : presentCreditLimit(limit)),
-    ...(models === null ? {} : { allowed_models: models }),
-    ...(ips === null ? {} : { allowed_ips: ips.map(formatIpRange) }),
-  };
+  });
 }

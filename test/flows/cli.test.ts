@@ -6,7 +6,7 @@ import { getUpstreamRoutes } from '../../shared/gateways/upstreams/index.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type CliResult, TestTerminal } from '../harness/cliTerminal.ts';
-import { LossyProxy } from '../harness/lossyProxy.ts';
+import { OverloadedProxy } from '../harness/overloadedProxy.ts';
 import { completeAllGenerations, seedImages } from '../harness/seeds.ts';
 import { eventually, useTestService } from '../harness/testService.ts';
 import { useFolder } from '../harness/useFolder.ts';
@@ -283,9 +283,9 @@ describe('the command line', () => {
     });
 
     describe('when responses are lost', () => {
-      let proxy: LossyProxy;
+      let proxy: OverloadedProxy;
       beforeEach(async () => {
-        proxy = await new LossyProxy(service.baseUrl).start();
+        proxy = await new OverloadedProxy(service.baseUrl).start();
       });
       afterEach(() => proxy.stop());
       const runLossy = (...args: string[]) => createTerminal({ GENMETER_URL: proxy.url }).run(...args);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import Stripe from 'stripe';
-import { EVENT_TYPES } from '../../shared/gateways/payments/webhooks.ts';
+import { EVENT_TYPES } from '../../shared/gateways/payments/stripeWebhook.ts';
 import { DEFAULT_PLANS } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 import { runBundled } from '../harness/builtPrograms.ts';

@@ -11,7 +11,7 @@ import { APPLY_PAYMENT_EVENT } from '../../shared/domain/billing/paymentEvents.t
 import { storePaymentEvents } from '../../shared/domain/billing/receivePaymentEvents.ts';
 import { reconcilePayments } from '../../shared/domain/billing/reconcile.ts';
 import { renewDueCreditPeriods } from '../../shared/domain/credits/renewDuePeriods.ts';
-import { TASK_KINDS } from '../../shared/domain/features.ts';
+import { SUBJECT_TASK_KINDS } from '../../shared/domain/features.ts';
 import { DELETE_ACCOUNT } from '../../shared/domain/privacy/deletionSweep.ts';
 import { now } from '../../shared/lib/clock.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -254,7 +254,7 @@ export class PaymentWorld {
 export async function runBillingJobs(): Promise<void> {
   await renewDueCreditPeriods();
   await runBillingMaintenance();
-  await runTasks(...TASK_KINDS, DELETE_ACCOUNT);
+  await runTasks(...SUBJECT_TASK_KINDS, DELETE_ACCOUNT);
 }
 
 const applyEvent = (key: string) =>

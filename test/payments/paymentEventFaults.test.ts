@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { EVENT_TYPES } from '../../shared/gateways/payments/webhooks.ts';
+import { EVENT_TYPES } from '../../shared/gateways/payments/stripeWebhook.ts';
 import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { eventually } from '../harness/testService.ts';

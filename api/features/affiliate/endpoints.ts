@@ -1,7 +1,7 @@
 import { enrollAffiliate, getReferralUrl } from '../../../shared/domain/affiliates/enroll.ts';
 import { getAffiliateOverview, type AffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { createPayoutOnboardingLink } from '../../../shared/domain/affiliates/payoutAccounts.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { AffiliateStatusResponse, EnrollResponse, OnboardingLinkResponse } from './schemas.ts';
 import type { Static } from 'typebox';

@@ -11,7 +11,7 @@ import { ApiKeyResponse, presentApiKey } from '../../../shared/presenters/apiKey
 import { ACTIVE_API_KEYS_MAX } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';

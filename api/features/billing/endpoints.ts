@@ -11,7 +11,7 @@ import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getExamplePlan, getOfferedPlans } from '../../../shared/lib/catalog/catalog.ts';
 import { getBillingStatusResponse, presentBillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, getExampleAccountPlan } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';

@@ -10,7 +10,7 @@ import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse, presentGeneration } from '../../../shared/presenters/generation.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { receiveUpstreamCallback } from './upstreamCallback.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { readIdempotencyKey } from '../../pipeline/idempotency.ts';

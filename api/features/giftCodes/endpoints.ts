@@ -12,7 +12,7 @@ import { NO_OTHER_FIELDS, presentAs, Timestamp, timestampOrNull, Uuid } from '..
 import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
 import { type Context, requireActor } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
 

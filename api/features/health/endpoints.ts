@@ -2,7 +2,7 @@ import { SQL_FUNCTIONS } from '../../../shared/domain/features.ts';
 import { getReadinessProblems } from '../../../shared/domain/platform/readiness.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { VERSION } from '../../../shared/spec/version.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { DOCS_CACHE_CONTROL, getDocumentText } from '../../openapi/servedDocument.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { HealthResponse, OpenApiResponse, ReadyResponse, ServingResponse } from './schemas.ts';

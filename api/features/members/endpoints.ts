@@ -19,7 +19,7 @@ import { listJoinedAccounts, switchAccount } from '../../../shared/domain/member
 import { listMemberLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import type { Context } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';

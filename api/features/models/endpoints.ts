@@ -1,7 +1,7 @@
 import { getModelsWithStatus, type ModelWithStatus } from '../../../shared/domain/generations/execution/modelHealth.ts';
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { paginate } from '../../../shared/lib/pagination.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { getModelResponse } from './schemas.ts';

@@ -5,7 +5,7 @@ import {
   updateNotificationSettings,
 } from '../../../shared/domain/emails/settings.ts';
 import { EMAIL_KINDS } from '../../../shared/spec/events.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { NotificationSettingsRequest, NotificationSettingsResponse } from './schemas.ts';
 

@@ -8,7 +8,7 @@ import { isStaff } from '../../../shared/domain/accounts/staffRights.ts';
 import { isStaffEmail } from '../../../shared/lib/staffEmails.ts';
 import { getIdentityProviders, PROVIDER_NAMES } from '../../../shared/gateways/identity/index.ts';
 import { EXAMPLE_UUID, getExampleAccountPlan } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { authenticateOptional } from '../../pipeline/authenticate.ts';
 import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
 import { endCurrentSession, startWebSession } from '../../pipeline/cookies/sessionCookie.ts';

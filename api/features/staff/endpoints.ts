@@ -2,7 +2,7 @@ import { getStaffMetrics, type StaffMetrics } from '../../../shared/domain/repor
 import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/catalog.ts';
 import { EXAMPLE_TIMESTAMP } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { getMetricsResponse } from './schemas.ts';
 import type { Static } from 'typebox';

@@ -1,11 +1,10 @@
 import { createUpload, readUpload } from '../../../shared/domain/uploads/createUpload.ts';
-import { presentUpload, UploadResponse } from '../../../shared/presenters/upload.ts';
 import { INPUT_IMAGES_MAX_BYTES } from '../../../shared/spec/limits.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { receiveUpload, serveUpload } from './files.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
-import { CreatedUploadResponse, CreateUploadRequest } from './schemas.ts';
+import { CreatedUploadResponse, CreateUploadRequest, presentUpload, UploadResponse } from './schemas.ts';
 
 export const UPLOADS: Feature = {
   // Signed addresses of input images, if files are on disk.

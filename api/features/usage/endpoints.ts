@@ -10,7 +10,7 @@ import { LedgerEntryResponse, presentLedgerEntry } from '../../../shared/present
 import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
 import type { Context } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, getExampleCharge } from '../../openapi/examples.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import {
   buildFilterQuery,

@@ -29,7 +29,7 @@ import { presentWebhookEndpoint, WebhookEndpointResponse } from '../../../shared
 import { WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE } from '../../../shared/spec/events.ts';
 import { FILTERED_ITEMS_MAX, WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/limits.ts';
 import type { KeyMode } from '../../../shared/spec/testMode.ts';
-import type { Feature } from '../../openapi/feature.ts';
+import type { Feature } from '../feature.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { buildFilterQuery, ListQuery, PageParameter, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';

@@ -4,7 +4,7 @@ import {
   type ProcessorEvent,
   processor,
 } from '../../gateways/payments/index.ts';
-import { isRecentSignature } from '../../gateways/payments/webhooks.ts';
+import { isRecentSignature } from '../../gateways/payments/stripeWebhook.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';

@@ -43,14 +43,12 @@ const IS_DATABASE_IN_USE = `EXISTS (
      AND (state <> 'idle' OR state_change > clock_timestamp() - interval '1 second') IS NOT FALSE)`;
 
 /**
- * Renews accounts that no other transaction keeps locked, in the order of their periods' ends, from an end on: so the
- * dead index entries of earlier batches are not read again. The bound is a comparison of rows, since between two bounds
- * of one column the planner expects so few accounts that it sorts all. It expects many with a limit that is a
- * parameter, so each size is a statement of its own. OFFSET 0 makes it look up the subscriptions in the order of the
- * index, until the limit is reached.
+ * Renews accounts that no other transaction keeps locked, in the order of their periods' ends, from an end on. Commits
+ * without waiting for the disk: after a crash before the flush the periods are due again, and nothing was built on
+ * their renewal, since each commit that is waited for flushes the earlier ones.
  *
- * Commits without waiting for the disk. If Postgres crashes before the flush, the periods are due again, and nothing
- * was built on their renewal: each commit that is waited for flushes the earlier ones.
+ * The bound is a comparison of rows, each size a statement of its own, and OFFSET 0 keeps the order of the index: all
+ * three for the planner, which would sort all accounts otherwise.
  */
 const prepareBatch = (name: string, size: number) =>
   prepared(

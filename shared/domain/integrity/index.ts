@@ -1,4 +1,4 @@
-import { INVARIANTS as SUBJECT_INVARIANTS } from '../features.ts';
+import { SUBJECT_INVARIANTS } from '../features.ts';
 import type { Invariant, Queryable, Violation } from '../invariant.ts';
 import { ALL_TASK_KINDS } from '../privacy/taskKinds.ts';
 import { buildTaskInvariants } from '../tasks/invariants.ts';

@@ -19,8 +19,7 @@ export interface SuspensionResult {
 
 /**
  * Suspends an account. From the commit on, no generation is accepted, its sessions have ended, and its API keys and
- * applications are rejected until it is reinstated. Every check reads `accounts.suspended_at`: the charge under the
- * account's lock, authentication at each request. Generations in progress finish; automatic top-ups stop. The
+ * applications are rejected until it is reinstated. Generations in progress finish, automatic top-ups stop, and the
  * subscription continues at the payment processor.
  * @throws ServiceError validation_error for a staff account.
  */

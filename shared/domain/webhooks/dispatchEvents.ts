@@ -65,12 +65,10 @@ interface DispatchedEvent
 }
 
 /**
- * Marks a batch of claimed events as dispatched, and inserts their deliveries and e-mail messages. Endpoints are locked
- * in the order of their ids, so that a worker that claims at the same time finds the deliveries. The default endpoint
+ * Marks a batch of claimed events as dispatched, and inserts their deliveries and e-mail messages. The default endpoint
  * receives events of generations with an address of their own; the others those of their types that were recorded after
- * they were created or enabled. A body is stored only if it is delivered. A message has the time of its event, which it
- * names and from which it can be too late. The array of accounts keeps the planner from scanning tables: it estimates a
- * hundred rows for `json_to_recordset`.
+ * they were created or enabled. Endpoints are locked in the order of their ids, so that a worker that claims at the
+ * same time finds the deliveries.
  */
 const WRITE_DISPATCH = prepared(
   'write_dispatch',
@@ -80,6 +78,7 @@ const WRITE_DISPATCH = prepared(
                email_kind text, created_at timestamptz)
    ), endpoint AS MATERIALIZED (
      SELECT id, account_id, url, events, after_event_id FROM webhook_endpoints
+      -- The array keeps the planner from scanning tables: it estimates a hundred rows for json_to_recordset.
       WHERE account_id = ANY (cast(:accounts AS bigint[])) AND disabled_at IS NULL
       ORDER BY id
         FOR NO KEY UPDATE

@@ -111,14 +111,8 @@ export function stopThumbnailProcess(): void {
  * second of a video file. Rejects with an Error if the file cannot be decoded (more than 50 megapixels, more memory
  * than the limit, or a format that no upstream sends) or takes longer than 20 s.
  *
- * A child process does the work, one file at a time: sharp would raise the worker's memory from 45 to 130 MB, and a
- * crash of a decoder would end the worker. The child stays for 30 s, so that a busy worker starts it once. If it dies,
- * only the current file gets no thumbnail; the other tasks go to the next child.
- *
- * Videos are decoded by ffmpeg if it is installed, otherwise by `@ffmpeg/core`, its WebAssembly build: one npm package
- * for every platform and format, whereas native decoders on npm need a package per platform or a download at install.
- * It takes 62 MB, is GPL like ffmpeg, and runs in the child only. A video takes 0.1 to 0.2 s with ffmpeg and 0.4 to
- * 0.9 s with WebAssembly, an image 0.03 to 0.1 s, and the start of a child 0.1 s.
+ * A child process does the work, one file at a time, since a crash of a decoder would end the worker. If it dies, only
+ * the current file gets no thumbnail.
  */
 export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions = {}): Promise<Uint8Array> {
   return runTask(outputs, { ffmpegPath: options.ffmpegPath ?? 'ffmpeg', ...input }, 0) as Promise<Uint8Array>;

@@ -7,7 +7,7 @@ import {
 } from './paymentProcessor.ts';
 import { listIds, type StripeOptions, toProcessorError, unwrap } from './stripeClient.ts';
 import { fromUnixSeconds, toSearchStart, toUnixSeconds } from './stripeMappers.ts';
-import { EVENT_TYPES, SIGNATURE_TOLERANCE_SECONDS } from './webhooks.ts';
+import { EVENT_TYPES, SIGNATURE_TOLERANCE_SECONDS } from './stripeWebhook.ts';
 
 /** The maximum number of types that one list of events may name. */
 const EVENT_TYPES_MAX = 20;

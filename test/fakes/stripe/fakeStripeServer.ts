@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { EVENT_TYPES } from '../../../shared/gateways/payments/webhooks.ts';
+import { EVENT_TYPES } from '../../../shared/gateways/payments/stripeWebhook.ts';
 import { DEFAULT_PLANS, getPriceVariable, type Plan } from '../../../shared/spec/plans.ts';
 import { HttpFake } from '../httpFake.ts';
 import { StripeApiServer } from './apiServer.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type Stripe from 'stripe';
-import type { EVENT_TYPES } from '../../../shared/gateways/payments/webhooks.ts';
+import type { EVENT_TYPES } from '../../../shared/gateways/payments/stripeWebhook.ts';
 import { StripeApiError } from './stripeApiError.ts';
 
 export type HandledEvent = (typeof EVENT_TYPES)[number];

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import type { ListedPayment } from '../../../../shared/domain/billing/payments.ts';
+import type { ListedPayment } from '../../../../shared/domain/billing/listPayments.ts';
 import type { ListPage } from '../../../../shared/lib/pagination.ts';
 import { formatMoney } from '../../../web/components/formatAmount.ts';
 import { formatDate } from '../../../web/components/formatTime.ts';

@@ -5,7 +5,7 @@ import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { getAutoTopupSettings } from '../../../../shared/domain/billing/autoTopupSettings.ts';
 import { getBillingStatus } from '../../../../shared/domain/billing/billingStatus.ts';
 import { type BillingStatus } from '../../../../shared/presenters/billingStatus.ts';
-import { listPayments } from '../../../../shared/domain/billing/payments.ts';
+import { listPayments } from '../../../../shared/domain/billing/listPayments.ts';
 import { config } from '../../../../shared/lib/config.ts';
 import { processor } from '../../../../shared/gateways/payments/index.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../../shared/spec/limits.ts';

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { HttpFake } from '../fakes/httpFake.ts';
 
-/** The service behind a proxy that loses responses. */
-export class LossyProxy extends HttpFake {
+/** The service behind a proxy that answers 503 in place of some responses. */
+export class OverloadedProxy extends HttpFake {
   /** Paths whose responses are lost. */
   lost = /$^/;
   /** Key of the last create. */
