@@ -47,7 +47,7 @@ const FEATURES: readonly DomainFeature[] = [
 /** All functions that a release installs, a called one before its callers. */
 export const SQL_FUNCTIONS = FEATURES.flatMap(({ sqlFunctions = [] }) => sqlFunctions);
 
-/** All kinds of tasks. */
+/** Kinds of tasks of the subjects, without the deletion of accounts. */
 export const SUBJECT_TASK_KINDS = FEATURES.flatMap(({ tasks = [] }) => tasks);
 
 /** The invariants of these subjects, in the order in which they are checked and reported. */

@@ -17,7 +17,8 @@ export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 /** Scopes of API keys. No application can have `account`. */
 export const KEY_SCOPES = {
   ...API_SCOPES,
-  account: 'Billing, webhooks, notifications and the affiliate program; list and revoke API keys',
+  account:
+    'Billing, webhooks, notifications and the affiliate program; list and revoke API keys, list members and their usage',
 };
 
 export type KeyScope = keyof typeof KEY_SCOPES;

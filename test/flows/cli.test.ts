@@ -282,32 +282,32 @@ describe('the command line', () => {
       expect(readdirSync(folder)).to.deep.equal([`${uuid}.png`]);
     });
 
-    describe('when responses are lost', () => {
+    describe('when the service is overloaded', () => {
       let proxy: OverloadedProxy;
       beforeEach(async () => {
         proxy = await new OverloadedProxy(service.baseUrl).start();
       });
       afterEach(() => proxy.stop());
-      const runLossy = (...args: string[]) => createTerminal({ GENMETER_URL: proxy.url }).run(...args);
+      const runOverloaded = (...args: string[]) => createTerminal({ GENMETER_URL: proxy.url }).run(...args);
       const CREATE = ['create', 'image', 'A lighthouse', '--wait'];
 
       it('prints one error with the uuid of what was charged, and status 1, if the wait fails', async () => {
         proxy.lost = /\?wait=/;
-        const quiet = await runLossy(...CREATE, '-q');
+        const quiet = await runOverloaded(...CREATE, '-q');
         expect(quiet.status).to.equal(1);
         const [, command = ''] = /^Error: Overloaded\. .*genmeter (get \S+ --wait)\n$/.exec(quiet.stderr) ?? [];
         expect((await run(...command.split(' '))).status, quiet.stderr).to.equal(0);
-        const { status, stderr } = await runLossy(...CREATE, '--json');
+        const { status, stderr } = await runOverloaded(...CREATE, '--json');
         const { uuid, error } = JSON.parse(stderr);
         expect([status, error, (await run('get', uuid)).status]).to.deep.equal([1, 'internal_error', 0]);
       });
 
       it('prints one error with the key that repeats the create without a second charge, and status 1', async () => {
         proxy.lost = /\/create\//;
-        const quiet = await runLossy(...CREATE, '-q');
+        const quiet = await runOverloaded(...CREATE, '-q');
         const [, key = ''] = /^Error: Overloaded\. .* --idempotency-key (\S+)\n$/.exec(quiet.stderr) ?? [];
         expect([quiet.status, key], quiet.stderr).to.deep.equal([1, proxy.idempotencyKey]);
-        const { status, stderr } = await runLossy(...CREATE, '--json');
+        const { status, stderr } = await runOverloaded(...CREATE, '--json');
         const { idempotency_key: second, error } = JSON.parse(stderr);
         expect([status, error, second]).to.deep.equal([1, 'internal_error', proxy.idempotencyKey]);
         expect((await run(...CREATE, '--idempotency-key', key)).status).to.equal(0);

@@ -95,7 +95,7 @@ export const GENERATIONS: Feature = {
       policy: { needs: 'createGenerations', access: 'svc:write', testKeysWrite: true, hasImages: true },
       summary: 'Estimate a generation',
       description:
-        'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.',
+        'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Everything that a create would reject for the account is a `refusal`; two statuses remain: 402 for a body above 64 KiB without a plan, and 503 for a test key while test mode is off. Send `max_credits` with the create to be sure of the price.',
       request: getDocumentedGenerationRequest,
       parse: parseCreateInput,
       example: buildEstimateExample,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ComponentChildren, VNode } from 'preact';
 import {
   findGiftCode,
@@ -17,7 +16,7 @@ import { parsePage } from '../../pipeline/lists.ts';
 import { actionRoutes, type HttpRoute } from '../../pipeline/route.ts';
 import { CopyText } from '../../web/components/copyText.tsx';
 import { TextField } from '../../web/components/fields.tsx';
-import { Form } from '../../web/components/form.tsx';
+import { Form, RequestKey } from '../../web/components/form.tsx';
 import { formatNumber } from '../../web/components/formatAmount.ts';
 import { formatDate } from '../../web/components/formatTime.ts';
 import { PageLinks } from '../../web/components/pageLinks.tsx';
@@ -144,7 +143,7 @@ function CreateForm({ form }: { form: URLSearchParams }): VNode {
   return (
     <Section id="create" title="Create a gift code">
       <Form action={STAFF_PATH}>
-        <input type="hidden" name="request" value={randomUUID()} />
+        <RequestKey />
         {field('credits', 'Credits', 'Of one redemption, such as 100.')}
         {field('uses', 'Uses', 'Number of accounts that may redeem it, once each.')}
         {field('expires_at', 'Expires', 'A date in UTC, such as 2027-06-30. Empty for never.', false)}

@@ -23,6 +23,7 @@ export function saveDraft(ctx: Context): void {
   for (const name of [CSRF_FIELD, REQUEST_FIELD]) entered.delete(name);
   const value = entered.toString();
   if (value.length <= DRAFT_MAX_CHARACTERS) setDraftCookie(ctx, value, DRAFT_TTL_MS);
+  else setDraftCookie(ctx, '', 0);
 }
 
 /** Returns the draft of this account and deletes it. Another account that signs in gets none. */

@@ -1,11 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import type { ActionPages } from '../../pipeline/route.ts';
 import { t } from '../texts.ts';
-import { Form } from './form.tsx';
+import { Form, RequestKey } from './form.tsx';
 import { sendPage } from './layout.tsx';
 import type { ErrorWrapper } from './showErrorsOn.ts';
 
@@ -72,11 +71,11 @@ interface ConfirmationFormProps extends Pick<Confirmation, 'button' | 'isHarmles
 }
 
 export function ConfirmationForm(props: ConfirmationFormProps): VNode {
-  const { ctx, step, request = randomUUID(), children, button, returnPath, cancelLabel = t.cancel() } = props;
+  const { ctx, step, request, children, button, returnPath, cancelLabel = t.cancel() } = props;
   const tone = props.isHarmless === true ? 'main' : 'main danger';
   return (
     <Form action={ctx.path.replace(/\/?$/, '/')} class="apart">
-      <input type="hidden" name="request" value={request} />
+      <RequestKey value={request} />
       {children}
       <div class="buttons">
         <button type="submit" class={tone} name={step === undefined ? undefined : 'step'} value={step}>

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { CSRF_FIELD } from '../../pipeline/csrf.ts';
+import { REQUEST_FIELD } from '../../pipeline/idempotency.ts';
 import { getRejectedForm, type RejectedForm } from '../rejectedForm.ts';
 
 const FormContext = createContext<RejectedForm | undefined>(undefined);
@@ -20,6 +22,11 @@ export function Form(props: { action: string; children: ComponentChildren; class
       <FormContext.Provider value={getRejectedForm(props.action)}>{props.children}</FormContext.Provider>
     </form>
   );
+}
+
+/** Hidden idempotency key of a form that `executeFormOnce` handles. */
+export function RequestKey({ value = randomUUID() }: { value?: string | undefined }): VNode {
+  return <input type="hidden" name={REQUEST_FIELD} value={value} />;
 }
 
 /** Id of the message at a field, to which the notice leads. */

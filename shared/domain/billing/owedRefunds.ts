@@ -26,26 +26,25 @@ export async function oweRefunds(
   cause: OwedRefund['cause'],
   doubt: string | null = null,
 ): Promise<void> {
-  const named =
-    'topups' in payments
-      ? payments.topups.map((uuid) => ({ topup_uuid: uuid }))
-      : payments.invoices.map((id) => ({ invoice_id: id }));
-  if (named.length === 0) return;
+  const [column, keys] =
+    'topups' in payments ? (['topup_uuid', payments.topups] as const) : (['invoice_id', payments.invoices] as const);
+  const owed = await OwedRefund.query(transaction).findByIds(keys).select('key');
+  const added = keys.filter((key) => !owed.some((refund) => refund.key === key));
+  if (added.length === 0) return;
   const at = now();
   const state = doubt === null ? {} : { status: 'rejected' as const, last_error: doubt, completed_at: at };
-  const rows = named.map((payment) => ({ ...payment, account_id: accountId, cause, created_at: at, ...state }));
-  await OwedRefund.query(transaction).insert(rows).onConflict().ignore();
+  await OwedRefund.query(transaction).insert(
+    added.map((key) => ({ [column]: key, account_id: accountId, cause, created_at: at, ...state })),
+  );
   if (doubt !== null) return;
-  const tasks = Object.values(payments)
-    .flat()
-    .map((key) => ({ key, accountId }));
+  const tasks = added.map((key) => ({ key, accountId }));
   await scheduleTasks(transaction, REFUND_KIND, tasks);
-  logger.info({ accountId, ...payments, cause }, 'refunds owed');
+  logger.info({ accountId, payments: added, cause }, 'refunds owed');
 }
 
 /**
  * Records that what was paid for a locked account since the request of its deletion is to be refunded: it was erased
- * before that was of use. Called at the erasure, and for payments of subscriptions that arrive later.
+ * before that was of use. Called at the erasure, and for each payment that changes later.
  */
 export async function oweBackAfterDeletion(transaction: Transaction, account: Account): Promise<void> {
   const { id: accountId, deletion_requested_at: requestedAt } = account;

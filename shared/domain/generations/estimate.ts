@@ -11,8 +11,8 @@ import { parseRequestInputs, requirePriceWithinLimit, requireTestUpstream } from
 /**
  * Returns the price of a request and what a create would do with it now. Nothing is charged, topped up or sent to
  * the moderation service.
- * @throws ServiceError validation_error, insufficient_scope, invalid_api_key, account_suspended, or internal_error
- *   (503).
+ * @throws ServiceError validation_error, insufficient_scope, invalid_api_key, account_suspended, model_unavailable
+ *   for a test key while test mode is off, or internal_error (503).
  */
 export async function estimateGeneration(caller: Caller, input: CreateInput): Promise<EstimateResponse> {
   requireAllowedModel(caller, input.model);

@@ -147,7 +147,7 @@ const LIST_OPEN_REFUNDS = prepared(
   'list_open_refunds',
   `SELECT payment AS "of", status, last_error, refunds.created_at, a.uuid, a.email
      FROM ${OPEN_REFUNDS} JOIN accounts a ON a.id = account_id
-    ORDER BY status, refunds.created_at DESC LIMIT ${ROWS_SHOWN}`,
+    ORDER BY status, CASE status WHEN 'owed' THEN refunds.created_at END, refunds.created_at DESC LIMIT ${ROWS_SHOWN}`,
 );
 
 /** Reads what fails now, whom it affects, and what waits. */

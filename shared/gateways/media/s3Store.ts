@@ -24,7 +24,8 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
     openFile: async (path, maxBytes) => {
-      // The reader may be slower than the store: once it responds, only inactivity of the connection is limited.
+      // The reader may be slower than the store: once it responds, only inactivity of the connection is limited, also
+      // while the reader takes nothing.
       const limit = new AbortController();
       const timer = setTimeout(() => limit.abort(), limits.requestMs);
       try {

@@ -337,7 +337,7 @@ export interface PaymentProcessor {
   /** Reads what was returned of a paid invoice. */
   readReversals(invoice: Pick<SubscriptionInvoice, 'id' | 'paidCents' | 'hasCreditNotes'>): Promise<InvoiceReversals>;
   /**
-   * Refunds all payments of an invoice that were not refunded before.
+   * Refunds what is left of all payments of an invoice, less what was credited outside of the processor.
    * @returns `refunded` if nothing is left to refund, also because a lost dispute has returned it; `disputed` while an
    * open dispute decides instead; `refused` if a dispute that was won rules out a refund; `incomplete` if a part was
    * paid outside of the processor and cannot be refunded.

@@ -49,11 +49,11 @@ export function buildSubscriptionMethods(stripe: Stripe, { prices }: StripeOptio
   async function resumeRenewal(subscription: Stripe.Subscription): Promise<void> {
     const { id, schedule, items } = subscription;
     const price = subscription.metadata[HELD_PRICE_KEY];
-    const priceFrom = { [PRICE_FROM_KEY]: `${price} ${items.data[0]?.current_period_end}` };
+    const from = `${price} ${items.data[0]?.current_period_end}`;
     const change: Stripe.SubscriptionUpdateParams =
       price === undefined
         ? { metadata: NO_HOLD_METADATA }
-        : { ...buildPriceChange(subscription, price), metadata: { ...NO_HOLD_METADATA, ...priceFrom } };
+        : { ...buildPriceChange(subscription, price), metadata: { ...NO_HOLD_METADATA, [PRICE_FROM_KEY]: from } };
     // While another plan is scheduled, the renewal was not stopped yet.
     const resumed = schedule === null ? { ...change, cancel_at_period_end: false } : { metadata: NO_HOLD_METADATA };
     await unwrap(stripe.subscriptions.update(id, resumed));

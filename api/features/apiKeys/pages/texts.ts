@@ -267,12 +267,12 @@ export const KEY_SCOPE_TEXTS = {
   ...API_SCOPE_TEXTS,
   ...defineTexts({
     account: {
-      en: 'Billing, webhooks, notifications and the affiliate program; list and revoke API keys',
-      de: 'Abrechnung, Webhooks, Benachrichtigungen und Affiliate-Programm; API-Schlüssel auflisten und widerrufen',
-      fr: 'Facturation, webhooks, notifications et programme d’affiliation ; lister et révoquer les clés API',
-      es: 'Facturación, webhooks, notificaciones y programa de afiliados; listar y revocar claves de API',
-      ja: '請求、Webhook、通知、アフィリエイトプログラム、APIキーの一覧表示と取り消し',
-      'zh-CN': '账单、Webhook、通知和联盟推广计划；列出和撤销 API 密钥',
+      en: 'Billing, webhooks, notifications and the affiliate program; list and revoke API keys, list members and their usage',
+      de: 'Abrechnung, Webhooks, Benachrichtigungen und Affiliate-Programm; API-Schlüssel auflisten und widerrufen, Mitglieder und ihre Nutzung auflisten',
+      fr: 'Facturation, webhooks, notifications et programme d’affiliation ; lister et révoquer les clés API, lister les membres et leur utilisation',
+      es: 'Facturación, webhooks, notificaciones y programa de afiliados; listar y revocar claves de API, listar miembros y su uso',
+      ja: '請求、Webhook、通知、アフィリエイトプログラム、APIキーの一覧表示と取り消し、メンバーとその使用状況の一覧表示',
+      'zh-CN': '账单、Webhook、通知和联盟推广计划；列出和撤销 API 密钥，列出成员及其用量',
     },
   }),
 };

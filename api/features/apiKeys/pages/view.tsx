@@ -1,5 +1,4 @@
 import type { VNode } from 'preact';
-import { randomUUID } from 'node:crypto';
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
 import { listKeyLimits, type SpendingLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
@@ -13,7 +12,7 @@ import { requireCaller, type Context } from '../../../context.ts';
 import { consumeDraft, DRAFT_ACCOUNT_FIELD } from '../../../pipeline/cookies/draftCookie.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { CopyText } from '../../../web/components/copyText.tsx';
-import { Form, Notice } from '../../../web/components/form.tsx';
+import { Form, Notice, RequestKey } from '../../../web/components/form.tsx';
 import { RequestSamples } from '../../../web/components/requestSamples.tsx';
 import { describeLastUse, formatDate } from '../../../web/components/formatTime.ts';
 import { describeKeyOptions } from '../../../web/components/keyOptions.ts';
@@ -134,7 +133,7 @@ function CreateSection({ account, values }: CreateProps): VNode {
   return (
     <Section id="create-key" title={shared.createKey()}>
       <Form action={KEYS_PATH}>
-        <input type="hidden" name="request" value={randomUUID()} />
+        <RequestKey />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <keyForm.Fields values={values} only={config.TEST_UPSTREAM_URL === undefined ? ['name'] : ['name', 'mode']} />
         <details open={hasOptions(values)}>

@@ -1,5 +1,4 @@
 import { getCatalog } from '../../../../shared/lib/catalog/catalog.ts';
-import { randomUUID } from 'node:crypto';
 import type { VNode } from 'preact';
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { getAutoTopupSettings } from '../../../../shared/domain/billing/autoTopupSettings.ts';
@@ -18,7 +17,7 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../w
 import { TextField } from '../../../web/components/fields.tsx';
 import { getRejectedForm } from '../../../web/rejectedForm.ts';
 import { describePurchase } from '../../../web/components/describePurchase.ts';
-import { Form } from '../../../web/components/form.tsx';
+import { Form, RequestKey } from '../../../web/components/form.tsx';
 import { formatRate, formatUsd } from '../../../web/components/formatAmount.ts';
 import { PlanPrice } from '../../../web/components/planPrice.tsx';
 import { Section } from '../../../web/components/section.tsx';
@@ -136,7 +135,7 @@ function PlanCard({ plan, current }: { plan: Plan; current: Plan | null }): VNod
       <PlanFeatures plan={plan} />
       {isCurrent ? null : (
         <Form action="/account/plan/">
-          <input type="hidden" name="request" value={randomUUID()} />
+          <RequestKey />
           <input type="hidden" name="plan" value={plan.slug} />
           <button type="submit" class={current === null && plan.highlight ? 'main wide' : 'wide'}>
             {current === null ? PLANS.subscribe({ plan: plan.name }) : PLANS.changeTo({ plan: plan.name })}
@@ -158,7 +157,7 @@ function TopupSection({ account, plan }: { account: Account; plan: Plan | null }
         <p>{TOPUP.planFirst()}</p>
       ) : (
         <Form action={TOPUP_PATH}>
-          <input type="hidden" name="request" value={randomUUID()} />
+          <RequestKey />
           <fieldset>
             <legend>{shared.amount()}</legend>
             <div class="choices">

@@ -1,12 +1,11 @@
 import type { VNode } from 'preact';
-import { randomUUID } from 'node:crypto';
 import { hasDefaultEndpoint } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { listEndpoints } from '../../../../shared/domain/webhooks/endpoints.ts';
 import { WEBHOOK_ENDPOINTS_MAX } from '../../../../shared/spec/limits.ts';
 import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
-import { Form } from '../../../web/components/form.tsx';
+import { Form, RequestKey } from '../../../web/components/form.tsx';
 import { t as names } from '../../texts.ts';
 import { Section } from '../../../web/components/section.tsx';
 import { describeProblem, describeTypes, EndpointTag, getEndpointName, shortenUrl } from './describeEndpoint.tsx';
@@ -133,7 +132,7 @@ function AddSection({ count, values }: AddSectionProps): VNode {
         <p>{t.tooManyEndpoints({ max: WEBHOOK_ENDPOINTS_MAX })}</p>
       ) : (
         <Form action={WEBHOOKS_PATH}>
-          <input type="hidden" name="request" value={randomUUID()} />
+          <RequestKey />
           <endpointForm.Fields values={values} />
           <button type="submit" class="main">
             {t.addEndpoint()}

@@ -6,6 +6,7 @@ import { STAFF_REASON_MAX_CHARACTERS } from '../../../../../shared/spec/staff.ts
 import { type Context, requireActor } from '../../../../context.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { CSRF_FIELD } from '../../../../pipeline/csrf.ts';
+import { REQUEST_FIELD } from '../../../../pipeline/idempotency.ts';
 import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import type { ActionPages } from '../../../../pipeline/route.ts';
@@ -126,7 +127,7 @@ async function sendPreviewPage<Target>(
   form: URLSearchParams,
 ): Promise<void> {
   const { question, consequences, ...button } = { ...describe(target), ...preview?.(target, form) };
-  const typed = [...form].filter(([name]) => !['step', 'request', CSRF_FIELD].includes(name));
+  const typed = [...form].filter(([name]) => !['step', REQUEST_FIELD, CSRF_FIELD].includes(name));
   const children = (
     <section class="card" aria-label="Confirmation">
       <div class="stack">{consequences}</div>
@@ -174,6 +175,6 @@ export function parseRequest(form: URLSearchParams): string {
 }
 
 function getSentRequest(form: URLSearchParams): string | undefined {
-  const request = form.get('request') ?? '';
+  const request = form.get(REQUEST_FIELD) ?? '';
   return isUuid(request) ? request.toLowerCase() : undefined;
 }

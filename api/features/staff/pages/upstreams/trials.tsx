@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { VNode } from 'preact';
 import { findTrial, requestTrial } from '../../../../../shared/domain/upstreams/trials.ts';
 import { getForm } from '../../../../pipeline/body.ts';
@@ -7,7 +6,7 @@ import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { type Context, requireActor } from '../../../../context.ts';
 import type { UpstreamTrial } from '../../../../../shared/tables/UpstreamTrial.ts';
 import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
-import { Form } from '../../../../web/components/form.tsx';
+import { Form, RequestKey } from '../../../../web/components/form.tsx';
 import { Table } from '../../../../web/components/table.tsx';
 import { Time } from '../../../../web/components/time.tsx';
 import { parseReason, parseRequest, ReasonField } from '../actions/defineAction.tsx';
@@ -83,7 +82,7 @@ export function SendForm({ upstream, prompt }: { upstream: string; prompt: strin
         A worker sends it once, for no account, and follows it to its file. The provider charges for it, and it uses no
         slot of the limits.
       </p>
-      <input type="hidden" name="request" value={randomUUID()} />
+      <RequestKey />
       <input type="hidden" name="upstream" value={upstream} />
       <input type="hidden" name="prompt" value={prompt} />
       <ReasonField />
