@@ -154,6 +154,11 @@ const NOTHING_YET = {
 
 /** Customers of all kinds, assigned in this order, over and over; the seed chooses plans that are not given. */
 const ROLES: readonly Partial<CustomerRole>[] = [
+  // No burn leaves it below its threshold: its top-ups are those for creates that the balance does not cover. They are
+  // ready first, because responses to charges are lost when a run begins.
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   { plan: 'studio', isHot: true, hasAutoTopups: true },
   { plan: 'pro', isHot: true, hasAutoTopups: true },
   // Its parallel limit leaves room for the creates that meet at a spending limit.
@@ -170,10 +175,6 @@ const ROLES: readonly Partial<CustomerRole>[] = [
   { hasAutoTopups: true },
   // Its balance is always below the threshold, and nothing is ever burned.
   { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, only: 'reads' },
-  // No burn leaves it below its threshold: its top-ups are those for creates that the balance does not cover.
-  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
-  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
-  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   // Its endpoints are released while the next event is recorded. No other event makes them due afterwards.
   { plan: null, only: 'tests' },
   // Its plan credits are spent soon, so that it spends what it buys.
