@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -110,6 +110,8 @@ async function startReplicatedPostgres(folder: string): Promise<[RunningServer, 
   const first = await startPostgres({ dataDir: primaryDir, settings });
   await first.stop();
   cpSync(primaryDir, standbyDir, { recursive: true });
+  // Not every version of Node copies the permissions of a folder, which Postgres checks.
+  chmodSync(join(standbyDir, 'cluster'), 0o700);
   const primary = await startPostgres({ dataDir: primaryDir, settings });
   writeFileSync(join(standbyDir, 'cluster/standby.signal'), '');
   const standby = await startPostgres({

@@ -31,6 +31,20 @@ async function countFullCollections(run: () => Promise<unknown>): Promise<number
   return count;
 }
 
+async function compute(item: number): Promise<number[]> {
+  await nextTurn();
+  return createResult(item);
+}
+
+/** Has each client compute its items, one after the other. */
+async function runClients(run: (item: number) => Promise<number[]>): Promise<void> {
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, client) => {
+      for (let index = 0; index < ITEMS_PER_CLIENT; index += 1) await run(client);
+    }),
+  );
+}
+
 describe('the memory of a batcher', () => {
   for (const { title, getKey } of [
     { title: 'without keys', getKey: undefined },
@@ -46,15 +60,11 @@ describe('the memory of a batcher', () => {
           return items.map(createResult);
         },
       });
-      const runClient = async (client: number) => {
-        for (let index = 0; index < ITEMS_PER_CLIENT; index += 1) await submit(client);
-      };
       await submit(0);
       await collectYoungObjects();
-      const collections = await countFullCollections(() =>
-        Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient(client))),
-      );
-      expect(collections).to.be.lessThan(3);
+      // Versions of Node collect the same garbage more or less often.
+      const withoutBatcher = await countFullCollections(() => runClients(compute));
+      expect(await countFullCollections(() => runClients(submit))).to.be.lessThan(withoutBatcher + 3);
     });
   }
 });
