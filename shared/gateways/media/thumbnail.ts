@@ -236,6 +236,9 @@ function startThumbnailWorker(queue: ThumbnailQueue): ThumbnailWorker {
   return worker;
 }
 
+/** Address space that Node reserves without using it, 0.5 GB of it at its start, and that counts as memory. */
+const RESERVED_KB = Number.parseInt(process.versions.node, 10) >= 24 ? 1_100_000 : 0;
+
 /**
  * Starts Node by a shell that limits its memory: beyond it, decoders fail. If a container runs out of memory, Linux
  * ends this process first. Windows has no such shell.
@@ -244,7 +247,7 @@ function limitMemory(flags: string[], limitKb: number | undefined): ForkOptions 
   if (limitKb === undefined || process.platform === 'win32') return { execArgv: flags };
   // With flags, the child compiles its sources.
   const compilerKb = flags.length > 0 ? 60_000 : 0;
-  const limits = `ulimit -d ${limitKb + compilerKb}; echo 1000 >/proc/self/oom_score_adj`;
+  const limits = `ulimit -d ${limitKb + compilerKb + RESERVED_KB}; echo 1000 >/proc/self/oom_score_adj`;
   const command = `{ ${limits}; } 2>/dev/null; exec "$0" "$@"`;
   return { execPath: '/bin/sh', execArgv: ['-c', command, process.execPath, ...flags] };
 }
