@@ -17,7 +17,7 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 
 /**
  * Runs tests: those of `npm test` unless files or folders are named. Starts what they need (Postgres and Redis on free
- * ports, a template database, the bundled programs, for `test/e2e` and `test/compatibility` the build) and hands the
+ * ports, a template database, the bundled programs, for `test/e2e` and `test/release` the build) and hands the
  * files to mocha in an order that balances the processes. Other options are passed to mocha.
  *
  *     npm test -- test/unit test/contract/apiKeys.test.ts

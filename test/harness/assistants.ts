@@ -18,7 +18,7 @@ import { type Program, type ProgramOptions, runProgram, startProgram } from '../
 import { appendRunEvent } from './runEvents.ts';
 import { OFFLINE } from './offline.ts';
 
-/** Folders of `test/compatibility`: packages that are installed together, and not part of the project. */
+/** Folders of `test/release`: packages that are installed together, and not part of the project. */
 export type AssistantSet = 'agents' | 'clients';
 
 const MANIFESTS = ['package.json', 'package-lock.json'];
@@ -137,7 +137,7 @@ function killGroup({ pid }: Program): void {
  * the suite and reports that.
  */
 export async function installAssistants(suite: Mocha.Context, set: AssistantSet): Promise<Assistants> {
-  const source = join(ROOT, 'test/compatibility', set);
+  const source = join(ROOT, 'test/release', set);
   const hash = createHash('sha256');
   for (const name of MANIFESTS) hash.update(readFileSync(join(source, name)));
   const name = `${set}-${hash.digest('hex').slice(0, 12)}`;

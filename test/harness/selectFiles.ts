@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 /** Paths of `npm test`. The other folders have scripts of their own. */
 const DEFAULT_PATHS = ['test/architecture', 'test/writingStyle.test.ts', 'test/unit', 'test/contract', 'test/flows'];
 /** Tests that run the output of `npm run build`. */
-const BUILT = /^test\/(e2e|compatibility)\//;
+const BUILT = /^test\/(e2e|release)\//;
 /** Options of mocha that take a value, which must not be taken for a file. */
 const OPTIONS_WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];
 const USAGE =

@@ -12,9 +12,9 @@ const UNLISTED = /^(?:@langchain\/(?:core|langgraph)|@mastra\/core|ai|zod)$/;
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 describe('docs/assistants.md', () => {
-  it('lists the versions that test/compatibility installs, and those of the official SDK that all tests use', () => {
+  it('lists the versions that test/release installs, and those of the official SDK that all tests use', () => {
     const installed = SETS.flatMap((set) =>
-      Object.entries<string>(JSON.parse(read(`test/compatibility/${set}/package.json`)).dependencies),
+      Object.entries<string>(JSON.parse(read(`test/release/${set}/package.json`)).dependencies),
     ).filter(([name]) => !UNLISTED.test(name));
     const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
     for (const name of SDKS) installed.push([name, devDependencies[name] as string]);
@@ -26,7 +26,7 @@ describe('docs/assistants.md', () => {
 
   it('has tests whose lock files name no registry and pin the integrity of every package', () => {
     for (const set of SETS) {
-      const { packages } = JSON.parse(read(`test/compatibility/${set}/package-lock.json`));
+      const { packages } = JSON.parse(read(`test/release/${set}/package-lock.json`));
       for (const [path, entry] of Object.entries<Record<string, unknown>>(packages)) {
         if (path === '') continue;
         expect(entry, path).to.have.property('integrity');

@@ -28,7 +28,7 @@ const EXTERNAL_NAMES = new Set(
 );
 const EXTERNAL_PREFIXES = /^(?:pg|OTEL|nodejs|process)_\w+$/;
 /** Folders of tests that documents name without `test/`. */
-const TEST_FOLDERS = ['architecture', 'contract', 'e2e', 'flows', 'payments', 'resilience', 'unit'];
+const TEST_FOLDERS = ['architecture', 'contract', 'e2e', 'flows', 'payments', 'release', 'resilience', 'unit'];
 const TEST_FILE = `\`((?:${TEST_FOLDERS.join('|')})/\\w+)\``;
 /** Files of tests, each with words of titles. */
 const NAMED_TESTS = new RegExp(`${TEST_FILE}: ("[^"]+"(?:, "[^"]+")*)`, 'g');
