@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { listPaymentIssues } from '../../shared/domain/staff/accountLookup.ts';
+import { Account } from '../../shared/tables/Account.ts';
 import { type BillingService, useBillingService } from '../harness/billingService.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
@@ -134,7 +136,13 @@ describe('a payment that an account got nothing for', () => {
     const [own] = billing.stripe.store.list('refund');
     billing.stripe.failRefund(own?.id as string);
     await billing.drained();
-    expect((await owedTo(customer))[0]).to.include({ status: 'rejected' });
+    const [rejected] = await owedTo(customer);
+    expect(rejected).to.include({ status: 'rejected' });
+    const account = await Account.query().findById(rejected.account_id).throwIfNotFound();
+    expect(await listPaymentIssues(account)).to.have.length(1);
+    billing.stripe.refund(invoiceId);
+    await billing.drained();
+    expect(await listPaymentIssues(account)).to.deep.equal([]);
   });
 
   it('is refunded although another task fails', async () => {

@@ -15,6 +15,14 @@ import { REFUND_KIND } from './processorTasks.ts';
 export type RefundedPayments = { invoices: string[] } | { topups: string[] };
 
 /**
+ * Condition on `owed_refunds` as `r`: the refund is not issued yet, or was rejected and staff have not paid back what is
+ * left of the payment.
+ */
+export const IS_OPEN_REFUND = `(r.status = 'owed' OR r.status = 'rejected' AND coalesce(
+   (SELECT kept_cents FROM topups WHERE uuid = r.topup_uuid),
+   (SELECT total_cents - refunded_cents FROM invoices WHERE stripe_invoice_id = r.invoice_id), 1) > 0)`;
+
+/**
  * Records that payments of a locked account are to be refunded, once each, in the transaction that decides it. A task
  * issues each refund; the credits of a top-up are taken back when the processor reports it.
  * @param doubt why staff have to decide instead; none is refunded then.

@@ -13,6 +13,7 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { hashApiKey } from '../accounts/credentials.ts';
 import { findLiveAccount } from '../accounts/testAccounts.ts';
+import { IS_OPEN_REFUND } from '../billing/owedRefunds.ts';
 
 /** Lookups for staff, who search by what a customer has quoted. */
 
@@ -157,10 +158,10 @@ async function findAccountsByIds(ids: number[]): Promise<Account[]> {
     .orderBy('email');
 }
 
-/** Lists payment issues of an account: refunds that are not completed, and upgrades that were refunded. */
+/** Lists payment issues of an account: open refunds, and upgrades that were refunded. */
 export async function listPaymentIssues({ id }: Account): Promise<string[]> {
   const [refunds, subscriptions] = await Promise.all([
-    OwedRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
+    OwedRefund.query().alias('r').where({ account_id: id }).whereRaw(IS_OPEN_REFUND).orderBy('created_at'),
     Subscription.query().where({ account_id: id }).whereNotNull('refunded_upgrade').orderBy('id'),
   ]);
   return [

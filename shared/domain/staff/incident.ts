@@ -7,6 +7,7 @@ import { getQueueDepths, type QueueDepth } from '../../queues/depth.ts';
 import { UpstreamHealth } from '../../tables/UpstreamHealth.ts';
 import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 import { ISSUE_REFUND } from '../billing/issueRefunds.ts';
+import { IS_OPEN_REFUND } from '../billing/owedRefunds.ts';
 import { type Backlog, readBacklog } from '../platform/backlogMetrics.ts';
 import { UPSTREAM_NAME } from '../reports/sums.ts';
 import { ALL_TASK_KINDS } from '../privacy/taskKinds.ts';
@@ -128,7 +129,7 @@ const FIND_LAST_SUCCESS = prepared(
 const OPEN_REFUNDS = `(
      SELECT r.account_id, r.payment, r.status, coalesce(r.last_error, t.last_error) AS last_error, r.created_at
        FROM owed_refunds r LEFT JOIN tasks t ON t.kind = '${ISSUE_REFUND.name}' AND t.key = r.key
-      WHERE r.status IN ('owed', 'rejected')) refunds`;
+      WHERE ${IS_OPEN_REFUND}) refunds`;
 
 /** Each count is of a partial index, or of a table with few rows. An endpoint that fails has a delivery that is due. */
 const COUNT_TROUBLE = prepared(
