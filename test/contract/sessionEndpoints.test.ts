@@ -213,6 +213,10 @@ describe('session endpoints', () => {
         expect((await updateOnboarding(customer, { step_completed: step })).status).to.equal(200);
       }
       expect((await readUser(customer)).onboarding_step).to.equal('complete');
+      service.fabricated.add('entitlement-matches-subscription');
+      await service.sql('UPDATE accounts SET spendable_until = now() WHERE email = $1', [customer.email]);
+      const repeated = await updateOnboarding(customer, { step_completed: 'plan', data: { first_name: 'Ada' } });
+      expect(repeated.body.user).to.include({ onboarding_step: 'complete', first_name: 'Ada' });
     });
 
     it('names the invalid field', async () => {

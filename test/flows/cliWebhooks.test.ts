@@ -27,6 +27,7 @@ describe('genmeter webhooks listen', () => {
   it('forwards signed messages about generations that end from now on, until it is interrupted', async () => {
     service.upstream.outcome = 'wait';
     await customer.createImage('in progress');
+    await eventually('submitted', () => service.upstream.jobsFor('in progress').length === 1);
     service.upstream.outcome = 'succeed';
     await customer.waitForEnd((await customer.createImage('before')).uuid);
     const terminal = createTerminal();

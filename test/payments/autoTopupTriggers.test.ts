@@ -64,6 +64,9 @@ describe('automatic top-ups', () => {
         ['burn', -70],
       ]);
       expect((await customer.waitForEnd(third.body.uuid)).status).to.equal('succeeded');
+      // The lists are in the order of the charges, and the burn is later than the top-up that the create waited for.
+      const [burn, topup] = (await customer.request('GET', '/api/ledger/')).body.data;
+      expect([burn.created_at, third.body.created_at].every((at) => at >= topup.created_at)).to.equal(true);
     });
 
     it('buy for the configured amount', async () => {

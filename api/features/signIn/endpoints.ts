@@ -143,7 +143,7 @@ export const LOCAL_SESSION: Feature = {
         const referralClick = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
         const person = await findOrCreatePersonByEmail(body.email, DEV_PROVIDER, { referralClick });
         const account = await startWebSession(ctx, person.id);
-        return presentUser(account, person, isStaffEmail(account.email));
+        return presentUser(account, person, account.email === person.email && isStaffEmail(person.email));
       },
     }),
   ],

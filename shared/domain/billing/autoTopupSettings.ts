@@ -8,7 +8,7 @@ import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEve
 import { assertFormNotStale } from '../accounts/staleForm.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
-import { getActivePlan } from '../credits/entitlement.ts';
+import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
 import { changeSubscription } from './recordSubscriptionChange.ts';
 
 type Settings = Pick<
@@ -54,12 +54,8 @@ export async function updateAutoTopupSettings(
   const isEnabling = patch.auto_topup_enabled === true;
   if (isEnabling) await assertCanAutoTopUp(account);
   return withAccountOfCaller(caller, async (transaction, locked) => {
-    // A deletion that has begun meanwhile has switched them off.
-    if (isEnabling && locked.deletion_requested_at !== null)
-      throw new ServiceError(
-        'subscription_required',
-        'Automatic top-ups cannot be switched on while the account is being deleted. Undo the deletion on the account page first.',
-      );
+    // The subscription may have ended meanwhile, or a deletion begun.
+    if (isEnabling) assertHasPlan(locked);
     const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
     const present = formatAutoTopupSettings(locked);
     const changed = await locked.$query(transaction).patchAndFetch({ ...patch, ...cleared });
@@ -81,13 +77,13 @@ export async function updateAutoTopupSettings(
   });
 }
 
+function assertHasPlan(account: Account): void {
+  if (getActivePlan(account) !== null) return;
+  throw buildSubscriptionRequiredError(account, 'Automatic top-ups need an active subscription: choose a plan first.');
+}
+
 async function assertCanAutoTopUp(account: Account): Promise<void> {
-  if (getActivePlan(account) === null) {
-    throw new ServiceError(
-      'subscription_required',
-      'Automatic top-ups need an active subscription: choose a plan first.',
-    );
-  }
+  assertHasPlan(account);
   const customerId = getCustomerId(account);
   const method = customerId === null ? null : await mapProcessorErrors(processor.findPaymentMethod(customerId));
   // Matches only the stored customer: not a simulated one, nor one that was replaced meanwhile.

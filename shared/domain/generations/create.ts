@@ -60,7 +60,6 @@ export async function createGeneration(
     await requireReleasedCatalog();
     const checked = await checkRequest(caller, input, idempotencyKey);
     const charge = buildChargeRequest(caller, input, checked, idempotencyKey);
-    rememberTrace(charge.uuid);
     outcome = checked.isReplay ? 'replayed' : await chargeWithAutoTopup(charge, notes);
     if (outcome === 'accepted') return dispatchCreated(charge, requestId);
     if (outcome === 'replayed') return await replayCreate(charge, requestId);
@@ -82,24 +81,29 @@ function buildChargeRequest(
   idempotencyKey: string | null,
 ): ChargeRequest {
   const { max_credits: _, ...stored } = input;
-  const createdAt = now();
-  const model = getModelBySlug(input.model);
-  const order = caller.isTest === true ? undefined : chooseRouteOrder(model, params);
+  const order = caller.isTest === true ? undefined : chooseRouteOrder(getModelBySlug(input.model), params);
   return {
-    // The time in the UUID is that of the creation, so that a range of time is a range of the primary key.
-    uuid: uuidv7({ msecs: createdAt.getTime() }),
+    ...beginGeneration(input),
     ...describeCredential(caller),
     ...stored,
     params,
     credits: priceRequest(caller, input),
     is_test: caller.isTest === true,
     catalog_id: getCatalog().id,
-    created_at: createdAt,
-    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
     idempotency_key: idempotencyKey,
     ...(order === undefined ? {} : { upstream_order: order }),
     ...(inputs.length === 0 ? {} : { inputs }),
   };
+}
+
+/** Returns the identity and the times of a generation that is created now. */
+function beginGeneration({ model }: Pick<CreateInput, 'model'>) {
+  const createdAt = now();
+  // The time in the UUID is that of the creation, so that a range of time is a range of the primary key.
+  const uuid = uuidv7({ msecs: createdAt.getTime() });
+  rememberTrace(uuid);
+  const deadlineMs = GENERATION_DEADLINE_MS[getModelBySlug(model).kind];
+  return { uuid, created_at: createdAt, deadline_at: addMilliseconds(createdAt, deadlineMs) };
 }
 
 /** @param notes sentences about an automatic top-up, for the client. */
@@ -154,6 +158,8 @@ async function chargeWithAutoTopup(charge: ChargeRequest, notes: string[], attem
   if (topup === 'unknown') throw topupUnknownError(charge);
   if (topup === 'unchecked') throw purchasesUncheckedError(charge);
   if (topup === 'processing') notes.push(TOPUP_PROCESSING_DETAIL);
+  // Lists are in the order of the charges, and other generations may have been charged meanwhile.
+  Object.assign(charge, beginGeneration(charge));
   if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(charge, notes, attempt + 1);
   if (topup === 'credited') notes.push(TOPUP_CHARGED_DETAIL);
   // Also without a top-up: the same request may have used the one that this request waited for.

@@ -148,11 +148,11 @@ async function waitForCompletion(
 ): Promise<Generation> {
   const deadline = performance.now() + 1_000 * seconds;
   for (let isFirst = true; ; isFirst = false) {
-    const leftMs = deadline - performance.now();
+    const leftMs = Math.max(0, deadline - performance.now());
     // Subscribed before the row is read, so that no update in between is missed.
     const update = waitForGenerationUpdate(initial.uuid, Math.min(REFRESH_INTERVAL_MS, leftMs));
     const row = await findGeneration(caller, initial.uuid);
-    if (row.status !== 'queued' || leftMs <= 0 || !isAcceptingWaiters() || isAborted()) return row;
+    if (row.status !== 'queued' || leftMs === 0 || !isAcceptingWaiters() || isAborted()) return row;
     const isCalledBack = !isFirst && listUpstreamsWithCallbacks().includes(row.upstream ?? '');
     if (!isCalledBack || row.awaited_step === 'collect') void enqueueAwaitedStep(row, caller);
     await update;

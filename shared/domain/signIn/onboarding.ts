@@ -18,7 +18,7 @@ export async function saveProfile(caller: Caller, profile: ProfileInput): Promis
 }
 
 /**
- * Marks an onboarding step as complete. Repeating a step, or an earlier one, changes nothing.
+ * Marks an onboarding step as complete. Repeating a step changes nothing; `profile` is that of the owner.
  * @throws ServiceError subscription_required for `plan` without an active subscription: it cannot be skipped.
  * @throws ServiceError validation_error for `plan` before `profile`.
  */
@@ -35,10 +35,11 @@ export async function completeOnboardingStep(
         field: 'step_completed',
       });
     }
+    if (position < reached || (step === 'profile' && caller.member?.role !== 'owner')) return account.onboarding_step;
     if (step === 'plan' && getActivePlan(account) === null) {
       throw new ServiceError('subscription_required', 'Choose a plan first: this step cannot be skipped.');
     }
-    return ONBOARDING_STEPS[Math.max(reached, position + 1)] as OnboardingStep;
+    return ONBOARDING_STEPS[position + 1] as OnboardingStep;
   });
 }
 

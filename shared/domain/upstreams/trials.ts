@@ -43,7 +43,9 @@ export async function requestTrial({ uuid, upstream, prompt }: RequestedTrial, a
     await transaction.raw('LOCK TABLE upstream_trials IN SHARE ROW EXCLUSIVE MODE');
     if ((await UpstreamTrial.query(transaction).findById(uuid)) !== undefined) return;
     if ((await UpstreamTrial.query(transaction).whereNull('ended_at').resultSize()) >= OPEN_TRIALS_MAX)
-      throw new ServiceError('rate_limited', `${OPEN_TRIALS_MAX} trials are in progress. Wait until one has ended.`);
+      throw new ServiceError('rate_limited', `${OPEN_TRIALS_MAX} trials are in progress. Wait until one has ended.`, {
+        retryAfterSeconds: 60,
+      });
     await UpstreamTrial.query(transaction).insert({
       uuid,
       upstream,
