@@ -51,7 +51,14 @@ describe('limits of input images', () => {
     service = await startTestService({ env });
     image = await makeImage('png', { width: 30, height: 20 });
     service.upstream.picture = Buffer.from(image);
-    files = await startFileServer((_request, response) => {
+    files = await startFileServer(({ url = '' }, response) => {
+      if (url === '/page') return void response.end('p'.repeat(5_000));
+      if (url === '/broken')
+        return void response.writeHead(200, { 'content-length': 9_000 }).write('b'.repeat(3_000), () => {
+          setTimeout(() => response.destroy(), 200);
+        });
+      if (url === '/missing') return void response.writeHead(404).end('missing');
+      if (url === '/nothing') return void response.end();
       openRequests += 1;
       openRequestsMax = Math.max(openRequests, openRequestsMax);
       setTimeout(() => {
@@ -132,6 +139,25 @@ describe('limits of input images', () => {
     expect((await createAnimation(customer, reference)).status).to.equal(201);
     await customer.request('DELETE', `/api/generations/${body.uuid}/`);
     expectError(await createAnimation(customer, reference), 'validation_error', 'names no generation of this account');
+  });
+
+  it('what an address sends counts also if it is no image, and nothing is fetched beyond the limit of a day', async () => {
+    const rejectEdit = (path: string) => createEdit(customer, [`${files.url}/${path}`]);
+    for (const path of ['page', 'broken', 'missing', 'nothing'])
+      expectError(await rejectEdit(path), 'validation_error', 'params.images.0');
+    const counted = await service.sql(
+      'SELECT status, bytes FROM uploads JOIN accounts a ON a.id = account_id WHERE email = $1 ORDER BY uploads.created_at',
+      [customer.email],
+    );
+    expect(counted).to.deep.equal([
+      { status: 'failed', bytes: 5_000 },
+      { status: 'failed', bytes: 3_000 },
+      { status: 'failed', bytes: 1 },
+    ]);
+    await addUnusedUploads(service, customer, 49, 20_000_000);
+    const before = files.requests.length;
+    expectError(await rejectEdit('1.png'), 'rate_limited');
+    expect(files.requests.slice(before)).to.deep.equal([]);
   });
 
   it('a process prepares three images of an account at a time', async () => {

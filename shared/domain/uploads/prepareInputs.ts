@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { v5 as uuidv5 } from 'uuid';
 import {
   describeFile,
-  fetchImage,
   InvalidImageError,
   readStoredFile,
   withTempFile,
@@ -16,7 +15,7 @@ import { DATA_URL_MAX_BYTES, IMAGE_URL_MAX_CHARACTERS, INPUT_IMAGES_MAX_BYTES } 
 import { Generation } from '../../tables/Generation.ts';
 import type { Upload } from '../../tables/Upload.ts';
 import { withAccountSlot } from './accountSlots.ts';
-import { decodeUpload, prepareUpload, toUnavailableError } from './prepareUpload.ts';
+import { decodeUpload, fetchUpload, prepareUpload, toUnavailableError } from './prepareUpload.ts';
 import { addUpload, findUploadForUse } from './uploads.ts';
 
 /** An image that a request names, with its place among the inputs of the generation. */
@@ -128,22 +127,21 @@ async function prepareInput(accountId: number, { field, reference }: RequestedIn
   const shared = getSharedUploadUuid(accountId, reference);
   const existing = shared === undefined ? undefined : await findUploadForUse(accountId, shared);
   if (existing !== undefined && existing.status !== 'pending') return requireReady(existing);
+  if (reference.form === 'url') return requireReady(await fetchUpload(accountId, reference.url));
   return withTempFile(async (original) => {
-    if (reference.form === 'url') await fetchImage(reference.url, original);
-    else if (reference.form === 'data') await writeLocalFile(original, reference.bytes);
+    if (reference.form === 'data') await writeLocalFile(original, reference.bytes);
     else if (path === null || !(await readStoredFile(path, original)))
       throw inputError(field, 'names a generation whose image was deleted');
     // Counted before it is decoded, so that images that cannot be used count, too.
     const { contentType, bytes } = await describeFile(original);
     const row = await addUpload({ accountId, source: reference.form, contentType, bytes, uuid: shared });
-    const upload = row.status === 'pending' ? await decodeUpload(row, original) : row;
-    if (upload === undefined)
-      throw new InvalidImageError('The image was deleted while it was processed. Send the request again.');
-    return requireReady(upload);
+    return requireReady(row.status === 'pending' ? await decodeUpload(row, original) : row);
   });
 }
 
-function requireReady(upload: Upload): Upload {
+function requireReady(upload: Upload | undefined): Upload {
+  if (upload === undefined)
+    throw new InvalidImageError('The image was deleted while it was processed. Send the request again.');
   if (upload.error !== null) throw new InvalidImageError(upload.error);
   return upload;
 }

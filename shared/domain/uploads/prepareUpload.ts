@@ -1,8 +1,10 @@
 import {
   decodeImage,
   deleteOriginal,
+  fetchImage,
   getOriginalPath,
   InvalidImageError,
+  readFileSize,
   readStoredFile,
   storeDecodedImage,
   withTempFile,
@@ -10,8 +12,9 @@ import {
 import { isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import type { Upload } from '../../tables/Upload.ts';
-import { completeUpload, failUpload, findUploadForUse, reserveFolder } from './uploads.ts';
+import { IMAGE_MAX_BYTES } from '../../spec/limits.ts';
+import { Upload } from '../../tables/Upload.ts';
+import { addUpload, completeUpload, failUpload, findUploadForUse, reserveFolder } from './uploads.ts';
 
 /**
  * Decodes the file of a pending upload and stores the image without metadata. The file as it was sent is then deleted.
@@ -44,6 +47,24 @@ export async function decodeUpload(upload: Upload, original: string): Promise<Up
       return completeUpload(upload, token, image);
     }),
   );
+}
+
+/**
+ * Fetches the image at an address of a customer into a new upload, which counts as the largest image meanwhile. What
+ * arrives counts also if it is no image: otherwise nothing would limit how much is fetched.
+ * @returns as {@link decodeUpload}.
+ * @throws InvalidImageError if the image could not be fetched; ServiceError rate_limited
+ */
+export async function fetchUpload(accountId: number, url: string): Promise<Upload | undefined> {
+  const upload = await addUpload({ accountId, source: 'url', contentType: 'image/png', bytes: IMAGE_MAX_BYTES });
+  return withTempFile(async (original) => {
+    const failure: unknown = await fetchImage(url, original).catch((error: unknown) => error);
+    upload.bytes = await readFileSize(original);
+    if (failure === undefined) return decodeUpload(upload, original);
+    if (failure instanceof InvalidImageError && upload.bytes > 0) await failUpload(upload, failure.message);
+    else await Upload.query().deleteById(upload.uuid);
+    throw failure;
+  });
 }
 
 async function failInvalid(upload: Upload, work: () => Promise<Upload | undefined>): Promise<Upload | undefined> {

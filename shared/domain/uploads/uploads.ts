@@ -178,12 +178,13 @@ export async function completeUpload(
 
 const FAIL_UPLOAD = prepared(
   'fail_upload',
-  `UPDATE uploads SET status = 'failed', error = :error WHERE uuid = :uuid AND status = 'pending' RETURNING *`,
+  `UPDATE uploads SET status = 'failed', error = :error, bytes = greatest(cast(:bytes AS integer), 1)
+    WHERE uuid = :uuid AND status = 'pending' RETURNING *`,
 );
 
-/** Records that the file is not an image that can be used. */
+/** Records that the file, of the size that `upload` has, is not an image that can be used. */
 export async function failUpload(upload: Upload, error: string): Promise<Upload> {
-  const [row] = await runStatement<Upload>(FAIL_UPLOAD, { uuid: upload.uuid, error });
+  const [row] = await runStatement<Upload>(FAIL_UPLOAD, { uuid: upload.uuid, error, bytes: upload.bytes });
   return row ?? upload;
 }
 

@@ -109,6 +109,11 @@ export async function fetchImage(url: string, localFile: string): Promise<void> 
   }
 }
 
+/** Returns the size of a local file, which is 0 if it does not exist. */
+export async function readFileSize(localFile: string): Promise<number> {
+  return (await stat(localFile).catch(() => ({ size: 0 }))).size;
+}
+
 /**
  * Copies a stored file to a new local file.
  * @returns false if it does not exist.
