@@ -15,8 +15,8 @@ import { REFUND_KIND } from './processorTasks.ts';
 export type RefundedPayments = { invoices: string[] } | { topups: string[] };
 
 /**
- * Condition on `owed_refunds` as `r`: the refund is not issued yet, or was rejected and staff have not paid back what is
- * left of the payment.
+ * Condition on `owed_refunds` as `r`: the refund is not issued yet, or was rejected and something is left of the
+ * payment.
  */
 export const IS_OPEN_REFUND = `(r.status = 'owed' OR r.status = 'rejected' AND coalesce(
    (SELECT kept_cents FROM topups WHERE uuid = r.topup_uuid),
