@@ -40,6 +40,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE ledger_entries SET amount = -500 WHERE account_id = 1 AND number = 2'),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = -9000 WHERE ${ONE_BURN}`),
   ],
+  'plan-credits-are-spent-first': [breakCustomer(`UPDATE ledger_entries SET plan_amount = 0 WHERE ${ONE_BURN}`)],
   'effects-happen-once': [
     breakCustomer(duplicateEntrySql(`effect_key LIKE 'topup:%'`, {})),
     breakCustomer(duplicateEntrySql(`effect_key LIKE 'grant:%:5'`, {})),

@@ -4,6 +4,7 @@ import { enableAutoTopups } from '../harness/autoTopups.ts';
 import { useBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 import { eventually, type TestService, useTestService } from '../harness/testService.ts';
 import { voidInvoice } from '../fakes/stripe/invoices.ts';
 import { completeInvoices } from '../harness/topupInvoices.ts';
@@ -120,6 +121,8 @@ describe('the list of invoices', () => {
         ['first', 'open', true],
         ['year', 'paid', true],
       ]);
+      const another = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
+      expectError(another, 'validation_error', 'plan: pay the open invoice');
       billing.stripe.payOpenInvoice(second.id);
       await billing.drained();
       const names = async () => (await states()).map(([name, status]) => `${name} ${status}`);

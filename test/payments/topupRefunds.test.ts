@@ -126,7 +126,10 @@ describe('a top-up that staff refund', () => {
     it('is left to staff once the dispute is won, as the processor refuses the refund', async () => {
       await closeDispute('won');
       const { refund, last_error: error } = await readTopup();
-      expect([refund, error]).to.deep.equal(['rejected', 'The processor does not refund a charge that was disputed.']);
+      expect([refund, error]).to.deep.equal([
+        'rejected',
+        'The processor does not refund a charge that was disputed. The customer has its credits: remove them if you pay it back by hand.',
+      ]);
       expect(listRefundedCents()).to.deep.equal([0]);
       const { text } = await console.act(`/admin/topups/${(await readTopup()).uuid}/refund/`, {}, 'finance');
       expect(text).to.include('Pay the customer back');

@@ -133,6 +133,11 @@ const GENERATION_BUGS: Record<string, Definition> = {
     changes: 'shared/domain/generations/decideCreates.sql: WHEN a.in_flight >= a.parallel_limit --> WHEN false',
     foundBy: ['slots-within-the-limit'],
   },
+  'a create spends credits of top-ups before those of the plan': {
+    changes: `shared/domain/generations/decideCreates.sql:
+      least(a.plan_credits, price.credits) --> greatest(0, price.credits - a.topup_credits)`,
+    foundBy: ['plan-credits-are-spent-first'],
+  },
   'a generation records another catalog than the one of its price': {
     changes: 'shared/domain/generations/create.ts buildChargeRequest: catalog_id: getCatalog().id --> catalog_id: null',
     foundBy: ['priced-and-run-by-one-catalog'],

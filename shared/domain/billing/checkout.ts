@@ -9,6 +9,7 @@ import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
+import { Invoice } from '../../tables/Invoice.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
@@ -106,7 +107,9 @@ async function startPlanChange(
 ): Promise<CheckoutUrl> {
   const { status, plan_slug: plan, stripe_subscription_id: subscriptionId } = current;
   if (plan === slug && status === 'active') throw buildSamePlanError(slug);
-  if (status !== 'active') {
+  // The processor prorates from a plan whose invoice is open, which may never be paid.
+  const unpaid = await Invoice.query().findOne({ subscription_id: current.id, status: 'open' });
+  if (status !== 'active' || unpaid !== undefined) {
     throw new ServiceError(
       'validation_error',
       current.disputed_charge_id === null

@@ -112,7 +112,7 @@ async function fetchRefundParts(refundId: string): Promise<(AccountSnapshot | nu
   if (refund === null) return [];
   const { chargeId, isFailed, isChargeRefunded } = refund;
   if (isFailed) {
-    logger.error({ refundId, chargeId }, 'refund failed at the bank; pay the customer back by hand');
+    logger.error({ refundId, chargeId }, 'refund failed at the bank');
     const charge = chargeId === null ? null : await processor.readCharge(chargeId);
     // Another refund may have returned the charge before the event of the failed one arrived.
     const key = charge !== null && 'invoiceId' in charge ? charge.invoiceId : charge?.topupUuid;

@@ -26,7 +26,7 @@ export const ISSUE_REFUND: TaskKind = {
   run: async ([{ key, attempts }]) => {
     const owed = await OwedRefund.query().findById(key).where({ status: 'owed' });
     if (owed === undefined) return undefined;
-    const { account_id: accountId, payment, invoice_id: invoiceId } = owed;
+    const { invoice_id: invoiceId } = owed;
     // A simulated subscription has no invoice at the processor, which may be configured again.
     if (processor.isSimulated && invoiceId !== null) return { runAt: addMilliseconds(now(), HOUR_MS) };
     const outcome = await (invoiceId === null ? refundTopup(key) : processor.refundInvoice(invoiceId));
@@ -37,18 +37,30 @@ export const ISSUE_REFUND: TaskKind = {
       };
     // The processor may list a payment some time after it was made.
     if (outcome === 'incomplete' && attempts + 1 < INCOMPLETE_ATTEMPTS) throw new Error(REJECTION_REASONS.incomplete);
-    const reason = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
     // First, as nothing repeats it once the row is closed.
-    if (reason === null && invoiceId !== null) await syncInvoiceReversals(invoiceId);
-    await OwedRefund.query()
-      .findById(key)
-      .where({ status: 'owed' })
-      .patch({ status: reason === null ? 'refunded' : 'rejected', last_error: reason, completed_at: now() });
-    if (reason === null) logger.info({ accountId, payment }, 'owed refund issued');
-    else logger.error({ accountId, payment, reason }, 'owed refund rejected; pay the customer back by hand');
+    if (outcome === 'refunded' && invoiceId !== null) await syncInvoiceReversals(invoiceId);
+    await closeRefund(owed, outcome === 'refunded' ? null : REJECTION_REASONS[outcome]);
     return undefined;
   },
 };
+
+/** @param reason why staff have to pay the customer back by hand; null if the refund was issued. */
+async function closeRefund(
+  { key, status, account_id: accountId, payment, topup_uuid: topupUuid }: OwedRefund,
+  reason: string | null,
+): Promise<void> {
+  const advice = topupUuid === null ? '' : ' The customer has its credits: remove them if you pay it back by hand.';
+  await OwedRefund.query()
+    .findById(key)
+    .where({ status })
+    .patch(
+      reason === null
+        ? { status: 'refunded', completed_at: now() }
+        : { status: 'rejected', last_error: reason + advice, completed_at: now() },
+    );
+  if (reason === null) logger.info({ accountId, payment }, 'owed refund issued');
+  else logger.error({ accountId, payment, reason }, `owed refund rejected; pay the customer back by hand.${advice}`);
+}
 
 /** Refunds a top-up, and applies its new state: the event of the processor may arrive later, or not at all. */
 async function refundTopup(uuid: string): Promise<ChargeRefundOutcome> {
@@ -71,8 +83,6 @@ async function refundTopup(uuid: string): Promise<ChargeRefundOutcome> {
  * @param key the id of the invoice, or the uuid of the top-up.
  */
 export async function markRefundFailed(key: string): Promise<void> {
-  await OwedRefund.query()
-    .findById(key)
-    .where({ status: 'refunded' })
-    .patch({ status: 'rejected', last_error: 'The refund failed at the bank.', completed_at: now() });
+  const issued = await OwedRefund.query().findById(key).where({ status: 'refunded' });
+  if (issued !== undefined) await closeRefund(issued, 'The refund failed at the bank.');
 }

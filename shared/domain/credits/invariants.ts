@@ -93,6 +93,17 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
        WHERE least(total, plan, total - plan) < 0`,
   },
   {
+    name: 'plan-credits-are-spent-first',
+    statement: 'A burn takes credits of top-ups only when it leaves none of the plan, which expire.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, 'ledger entry ' || number AS subject, format('left %s of the plan', plan) AS detail
+        FROM (SELECT account_id, number, entry_type, amount, plan_amount,
+                     sum(plan_amount) OVER (PARTITION BY account_id ORDER BY number) AS plan
+                FROM ledger_entries) running
+       WHERE entry_type = 'burn' AND amount <> plan_amount AND plan > 0`,
+  },
+  {
     name: 'effects-happen-once',
     statement: 'An effect key has one ledger entry.',
     checkedWhen: 'always',
