@@ -3,13 +3,17 @@
  * that run the service in their own process: a program that they start has no mutants of TypeScript.
  */
 const TESTS: readonly (readonly [path: RegExp, names: string])[] = [
-  [/monthPlan|monthStart|renewCreditPeriods|credits\/(?:periods|renewDuePeriods)/, 'unit/creditFunctions'],
+  [/monthPlan|monthStart|renewCreditPeriods/, 'unit/creditFunctions'],
+  [
+    /credits\/(?:periods|renewDuePeriods)/,
+    'payments/creditPeriods payments/planHistory payments/yearRefunds payments/autoTopupNeed flows/accountYear payments/paymentOrder',
+  ],
   [/recordAndClaim/, 'unit/recordAndClaim unit/claimDeliveries'],
   [/spendingWindow|chargeGenerations|decideCreates|lockAccounts/, 'unit/decideCreates unit/chargeGenerations'],
   [/failGenerations|completeGenerations|cancelGeneration/, 'unit/endGenerations'],
   [
     /credits\/ledger/,
-    'flows/usageAndLedger flows/ledgerFilters flows/accountYear flows/emailEvents payments/topupReversals',
+    'flows/usageAndLedger flows/ledgerFilters contract/ledgerDownloads flows/outboxEvents flows/accountYear payments/topupReversals',
   ],
   [/credits\//, 'flows/usageAndLedger flows/ledgerFilters flows/integrityCheck'],
   [
