@@ -16,6 +16,7 @@ export const AUDIT_TRIGGERS_SQL = `
     EXECUTE FUNCTION chaos.run('INSERT INTO chaos.prompts VALUES (($1).uuid, ($1).prompt)');
 
   CREATE TABLE chaos.inputs (generation uuid NOT NULL, upload uuid NOT NULL);
+  CREATE INDEX ON chaos.inputs (generation);
   CREATE TRIGGER chaos_input AFTER INSERT ON generation_inputs FOR EACH ROW
     EXECUTE FUNCTION chaos.run('INSERT INTO chaos.inputs VALUES (($1).generation_uuid, ($1).upload_uuid)');
 

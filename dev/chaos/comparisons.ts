@@ -235,11 +235,11 @@ export const DRAINED_COMPARISONS: readonly Comparison[] = [
                (SELECT count(*) FROM generation_inputs i JOIN uploads u ON u.uuid = i.upload_uuid AND u.status = 'ready'
                  WHERE i.generation_uuid = g.uuid AND i.account_id = g.account_id) AS ready,
                coalesce(c."hasImage", false)::int AS expected) images
-      LEFT JOIN LATERAL (
-        SELECT count(*) AS count, bool_or(r."hasSucceeded") AS has_output, bool_or(r.error = g.error_message) AS has_error,
-               (array_agg(r.error ORDER BY r.number DESC))[1] AS last_error,
+      LEFT JOIN (
+        SELECT r.prompt, count(*) AS count, bool_or(r."hasSucceeded") AS has_output,
+               array_agg(r.error ORDER BY r.number DESC) AS errors,
                bool_or(r."hasStarted") AS has_started, bool_or(NOT r."hasImage") AS lacks_image
-          FROM runs r WHERE r.prompt = p.prompt) runs ON true
+          FROM runs r GROUP BY r.prompt) runs ON runs.prompt = p.prompt
       LEFT JOIN runs recorded ON recorded.id = g.upstream_handle ->> 'request_id' AND recorded.prompt = p.prompt`,
     account: 'g.account_id',
     subject: `format('generation %s', g.uuid)`,
@@ -259,8 +259,8 @@ export const DRAINED_COMPARISONS: readonly Comparison[] = [
       ('run-once', runs.count > least(2, 1 + g.unconfirmed_submits) + (g.failed_over_at IS NOT NULL)::int,
        format('%s runs, %s submissions of unknown outcome, tried elsewhere %s', runs.count, g.unconfirmed_submits, g.failed_over_at)),
       -- Runs whose submission was not confirmed have no order.
-      ('ended-by-its-last-run', g.failed_over_at IS NOT NULL AND g.unconfirmed_submits = 0 AND runs.has_error
-         AND (runs.count = 1 OR runs.last_error IS DISTINCT FROM g.error_message),
+      ('ended-by-its-last-run', g.failed_over_at IS NOT NULL AND g.unconfirmed_submits = 0 AND g.error_message = ANY (runs.errors)
+         AND (runs.count = 1 OR runs.errors[1] IS DISTINCT FROM g.error_message),
        format('%s, as a run before its last one', g.error_message)),
       ('canceled-runs-were-obsolete', recorded."isCanceled" AND g.completed_at < g.deadline_at
          AND NOT (g.cancel_requested_at IS NOT NULL AND recorded."wasSeenWaiting"),
@@ -311,8 +311,10 @@ export const DRAINED_COMPARISONS: readonly Comparison[] = [
               AND m.recipient = (CASE WHEN w.url IS NULL THEN a.uuid ELSE w.uuid END)::text), 'was not accepted')`,
   },
   {
-    from: `chaos.emails m LEFT JOIN emails e ON e.uuid = m.email CROSS JOIN LATERAL (
-      SELECT (SELECT count(*) FROM mails s WHERE s.uuid = m.email::text) AS times,
+    from: `chaos.emails m LEFT JOIN emails e ON e.uuid = m.email
+      LEFT JOIN (SELECT uuid, count(*) AS times FROM mails GROUP BY uuid) accepted ON accepted.uuid = m.email::text
+      CROSS JOIN LATERAL (
+      SELECT coalesce(accepted.times, 0) AS times,
              m.failed_at - m.created_at + (
                SELECT coalesce(sum(v.milliseconds), 0) FROM advances v WHERE v.at <= ${toMs('m.failed_at')}
              ) * interval '1 millisecond' >= ${GIVEN_UP_AFTER} AS is_given_up) sent`,
