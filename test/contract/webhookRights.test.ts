@@ -58,6 +58,9 @@ describe('events that the role of a member may not read', () => {
     await change(owner, uuid, { enabled: false });
     for (const body of [{ url: `${ENDPOINT_URL}/other` }, { events: ['key.created'] }, { enabled: true }])
       expectError(await change(developer, uuid, body), 'insufficient_scope', 'affiliate.payout');
+    // Its secret could sign events that the developer made up.
+    const rotation = `/api/webhooks/${uuid}/rotate-secret/`;
+    expectError(await developer.request('POST', rotation), 'insufficient_scope', 'affiliate.payout');
     expect((await developer.request('DELETE', `/api/webhooks/${uuid}/`)).status).to.equal(204);
   });
 

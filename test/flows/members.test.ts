@@ -142,6 +142,8 @@ describe('members of an account', () => {
       await post(owner, `/api/members/${uuid}/remove/`);
       await member.createImage();
       expectError(await member.request('GET', '/api/billing/invoices/'), 'insufficient_scope');
+      const another = { body: { name: 'another' } };
+      expectError(await member.request('POST', '/api/keys/create/', another), 'insufficient_scope', 'was removed');
       expect((await findListed(owner, member)).api_keys).to.equal(1);
       expect((await post(owner, `/api/members/${uuid}/revoke-access/`)).body).to.deep.equal({ keys: 1, grants: 0 });
       expectError(await member.createGeneration(IMAGE), 'invalid_api_key');

@@ -55,7 +55,7 @@ export const AFFILIATE: Feature = {
         example: { url: 'https://connect.example.org/setup/s/123' },
       },
       errors: ['not_found'],
-      run: async ({ accountId }) => ({ url: await createPayoutOnboardingLink(accountId) }),
+      run: async ({ caller }) => ({ url: await createPayoutOnboardingLink(caller) }),
     }),
   ],
 };

@@ -123,7 +123,7 @@ export const WEBHOOKS: Feature = {
         some: { url: EXAMPLE_URL, events: EXAMPLE_ENDPOINT.events, description: 'Production' },
       },
       response: { status: 201, ...endpointWithSecretResponse('The created endpoint.') },
-      idempotent: true,
+      idempotent: 'ofMember',
       run: async ({ ctx, caller, body, saveResponse }) => {
         const created = await createEndpoint(caller, body, {
           origin: getRequestOrigin(ctx),
@@ -211,7 +211,7 @@ export const WEBHOOKS: Feature = {
         'For 24 hours messages are also signed with the former keys. A second rotation within this time ends the keys before the first.',
       response: endpointWithSecretResponse('The endpoint with its new secret.'),
       // A rotation that is repeated after a lost response would end the keys that are in use.
-      idempotent: true,
+      idempotent: 'ofMember',
       run: async ({ ctx, caller, uuid, saveResponse }) => {
         const rotated = await rotateSecret(caller, uuid, {
           origin: getRequestOrigin(ctx),

@@ -15,6 +15,7 @@ import { ALL_KEY_SCOPES, type KeyScope } from '../../spec/oauth.ts';
 import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
+import { Member } from '../../tables/Member.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { withAccountLock } from '../credits/ledger.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
@@ -80,7 +81,8 @@ interface CreateKeyOptions {
  * Creates an API key. Its text is returned only here.
  * @param caller whose credential must not have been changed or revoked meanwhile.
  * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted,
- *   or without test mode; insufficient_scope or invalid_api_key if the caller's key was changed or revoked meanwhile.
+ *   or without test mode; insufficient_scope or invalid_api_key if the caller's key was changed or revoked meanwhile;
+ *   insufficient_scope for the key of a removed member.
  */
 export async function createApiKey(
   caller: Caller,
@@ -93,6 +95,9 @@ export async function createApiKey(
   const key = `svc_${randomHex(20)}`;
   return withAccountOfCaller(caller, async (transaction, account) => {
     assertNotDeleting(account, 'name');
+    const { number: memberNumber } = requireMember(caller);
+    const creator = await Member.query(transaction).findById([accountId, memberNumber]).select('removed_at');
+    if (creator?.removed_at != null) throw new ServiceError('insufficient_scope', REMOVED_CREATOR_DETAIL);
     const { active_key_count: activeCount, key_count: count } = account;
     if (activeCount >= ACTIVE_API_KEYS_MAX) {
       const detail = `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`;
@@ -105,7 +110,7 @@ export async function createApiKey(
       account_id: accountId,
       test_account_id: mode === 'test' ? await ensureTestAccount(transaction, accountId) : null,
       number: count + 1,
-      member_number: requireMember(caller).number,
+      member_number: memberNumber,
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
@@ -122,6 +127,9 @@ export async function createApiKey(
     return created;
   });
 }
+
+const REMOVED_CREATOR_DETAIL =
+  'The member who created this API key was removed from the account. It still works, but it cannot create keys.';
 
 /** Describes a key in the security log and in events. */
 function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string } {

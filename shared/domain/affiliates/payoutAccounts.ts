@@ -3,15 +3,15 @@ import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { config } from '../../lib/config.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
-import { Account } from '../../tables/Account.ts';
+import type { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { type AccountSnapshot, applySnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
-import { roleChangedError } from '../accounts/lockedCredentials.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
 import { getAffiliate } from './enroll.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
-import { withAccountLock } from '../credits/ledger.ts';
 
 /** Pages that the processor returns an affiliate to after onboarding, or when the onboarding link has expired. */
 const ONBOARDING_PATHS = { returned: '/account/payouts/returned', refresh: '/account/payouts/again' };
@@ -23,12 +23,15 @@ const REJECTED_DETAIL = 'Payouts cannot be set up at the moment. Try again later
  * Returns a link to the processor's onboarding, where an affiliate enters their identity and bank account. The
  * connected account is created once, and again if it no longer exists; each link is new, as it is valid for minutes and
  * one visit. Simulated payments enable payouts right away and link to the account page.
- * @throws ServiceError not_found if the account is not enrolled; validation_error while it is being deleted;
+ * @throws ServiceError as {@link withAccountOfCaller}; not_found if the account is not enrolled; validation_error while
+ * it is being deleted;
  * internal_error (503) while the processor is unavailable, or if it rejects the request.
  */
-export async function createPayoutOnboardingLink(accountId: number): Promise<string> {
-  assertNotDeleting(await Account.query().findById(accountId).throwIfNotFound());
-  const affiliate = await getAffiliate(accountId);
+export async function createPayoutOnboardingLink(caller: Caller): Promise<string> {
+  const { account, affiliate } = await withAccountOfCaller(caller, async (_transaction, account) => {
+    assertNotDeleting(account);
+    return { account, affiliate: await getAffiliate(account.id) };
+  });
   if (processor.isSimulated) {
     await affiliate.$query().patch({ connect_onboarded: true, payout_enabled: true, synced_at: now() });
     return `${config.BASE_URL}/account/affiliate/?done=payouts`;
@@ -38,7 +41,7 @@ export async function createPayoutOnboardingLink(accountId: number): Promise<str
   if (link !== null) return link;
   if (connectAccountId !== null)
     logger.warn({ accountId: ownerId, connectAccountId }, 'connected account not found; creating another');
-  const newLink = await createAccountLink(await createPayoutAccount(ownerId, connectAccountId));
+  const newLink = await createAccountLink(await createPayoutAccount(caller, account, connectAccountId));
   if (newLink === null) throw new Error('The connected account that was just created does not exist.');
   return newLink;
 }
@@ -71,16 +74,18 @@ async function createAccountLink(connectAccountId: string): Promise<string | nul
  * Creates a connected account.
  * @param replaces the one that it replaces, which no longer exists.
  * @returns the id that is stored: another request may have created it first.
- * @throws ServiceError insufficient_scope if the account was handed over meanwhile.
+ * @throws ServiceError insufficient_scope if the account was handed over meanwhile: payouts of the new owner must not go
+ *   to the former one.
  */
-async function createPayoutAccount(accountId: number, replaces: string | null): Promise<string> {
-  const { uuid: accountUuid, email } = await Account.query().findById(accountId).throwIfNotFound();
+async function createPayoutAccount(
+  caller: Caller,
+  { id: accountId, uuid: accountUuid, email }: Account,
+  replaces: string | null,
+): Promise<string> {
   // Idempotent per account and owner: concurrent requests, and a retry after a crash, create one connected account.
   const owner = { accountUuid, email, ...(replaces !== null && { replaces }) };
   const createdId = await mapProcessorErrors(processor.createConnectedAccount(owner), REJECTED_DETAIL);
-  return withAccountLock(accountId, async (transaction, { email: present }) => {
-    // The account was handed over meanwhile. Payouts of the new owner must not go to the former one.
-    if (present !== email) throw roleChangedError();
+  return withAccountOfCaller(caller, async (transaction) => {
     await Affiliate.query(transaction)
       // Resets the state of a simulated onboarding, or of the previous connected account.
       .patch({ connect_account_id: createdId, connect_onboarded: false, payout_enabled: false, synced_at: now() })

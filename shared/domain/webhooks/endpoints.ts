@@ -199,7 +199,7 @@ export async function deleteEndpoint(
 
 /**
  * Replaces the keys of an endpoint. The former ones sign as well for 24 hours.
- * @throws ServiceError not_found
+ * @throws ServiceError not_found; insufficient_scope as {@link updateEndpoint}
  */
 export async function rotateSecret(
   caller: Caller,
@@ -207,6 +207,7 @@ export async function rotateSecret(
   { origin = SERVICE_ORIGIN, onDone = async () => {} }: EndpointOptions = {},
 ): Promise<EndpointWithSecret> {
   return changeEndpoint(caller, uuid, async (transaction, endpoint) => {
+    assertReadable(caller, endpoint.events);
     const rotated = await replaceKeys(transaction, endpoint, origin);
     await onDone(transaction, rotated);
     return rotated;

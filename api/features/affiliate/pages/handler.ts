@@ -21,7 +21,7 @@ export const becomeAffiliate = withAffiliateErrors(async (ctx) => {
 
 /** Sends the affiliate to the onboarding form of the payment processor. */
 export const startPayoutSetup = withAffiliateErrors(async (ctx) => {
-  const url = await createPayoutOnboardingLink(requireCaller(ctx).accountId);
+  const url = await createPayoutOnboardingLink(requireCaller(ctx));
   // Simulated payments have no onboarding form.
   if (new URL(url).origin === new URL(config.BASE_URL).origin) return redirectWithOutcome(ctx, 'payouts');
   sendRedirectPage(ctx, url, t.redirectToProcessor());
