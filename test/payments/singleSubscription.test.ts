@@ -59,23 +59,26 @@ describe('the one subscription of an account', () => {
     });
   });
 
-  it('cannot be bought while the payment of another one is processing', async () => {
-    const customer = await billing.createCustomer(null);
-    const page = await billing.openCheckout(customer, 'pro');
-    billing.stripe.completeCheckout(page, { async: true });
-    await billing.drained();
-    const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-    expect([refused.status, refused.body.error]).to.deep.equal([400, 'validation_error']);
-    expect(refused.body.detail).to.match(/Pro plan is still being processed/);
-    billing.stripe.settlePayment(page, 'failed');
-    await billing.drained();
-    billing.stripe.completeCheckout(await billing.openCheckout(customer, 'lite'));
-    await billing.drained();
-    expect(await customer.balance()).to.equal(200);
-    billing.stripe.cancelNow((await listSubscriptions(customer))[0].stripe_subscription_id);
-    await billing.drained();
-    expect(await customer.balance()).to.equal(200);
-  });
+  for (const isVerified of [true, false]) {
+    it(`cannot be bought while ${isVerified ? 'the payment' : 'the verification of the bank account'} of another one is processing`, async () => {
+      const customer = await billing.createCustomer(null);
+      const page = await billing.openCheckout(customer, 'pro');
+      billing.stripe.completeCheckout(page, isVerified ? { async: true } : { unverified: true });
+      await billing.drained();
+      const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      expect([refused.status, refused.body.error]).to.deep.equal([400, 'validation_error']);
+      expect(refused.body.detail).to.match(/Pro plan is still being processed/);
+      if (!isVerified) billing.stripe.verifyAccount(page);
+      billing.stripe.settlePayment(page, 'failed');
+      await billing.drained();
+      billing.stripe.completeCheckout(await billing.openCheckout(customer, 'lite'));
+      await billing.drained();
+      expect(await customer.balance()).to.equal(200);
+      billing.stripe.cancelNow((await listSubscriptions(customer))[0].stripe_subscription_id);
+      await billing.drained();
+      expect(await customer.balance()).to.equal(200);
+    });
+  }
 
   it('is not paid twice when the event of the first payment was lost', async () => {
     const customer = await billing.createCustomer(null);
