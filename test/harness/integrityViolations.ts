@@ -240,6 +240,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET reversed_cents = 0 WHERE id = 2'),
     breakAffiliate('UPDATE commissions SET payable_at = paid_at WHERE id = 2'),
+    breakAffiliate('UPDATE commissions SET net_cents = 14400, amount_cents = 4320 WHERE id = 1'),
   ],
   'settled-equals-payout-items': [
     breakAffiliate('UPDATE commissions SET settled_cents = 1 WHERE id = 2'),

@@ -34,6 +34,8 @@ export const TOPUP_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE topups SET net_cents = 4500 WHERE net_cents IS NOT NULL`),
     breakCustomer(`UPDATE topups SET net_cents = 4500, discount_cents = 500 WHERE net_cents IS NOT NULL`),
     breakCustomer(`UPDATE topups SET tax_cents = -1 WHERE net_cents IS NOT NULL`),
+    // The rate of a plan that the account never had.
+    breakCustomer(`UPDATE topups SET credits = 2000 WHERE net_cents IS NOT NULL`),
   ],
   'paid-topups-have-an-invoice': [
     breakCustomer(`DELETE FROM invoices WHERE kind = 'topup'`),

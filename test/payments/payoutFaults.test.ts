@@ -43,26 +43,34 @@ describe('payouts with faults of transfers', () => {
     });
   }
 
-  it('rejects a payout whose transfer was reversed by hand, and pays its commissions again', async () => {
-    const { refer, transfers, stats, affiliate } = await fixture.createAffiliate();
-    await fixture.billing.subscribe(await refer(), 'lite');
-    await fixture.advanceMonths();
-    await fixture.runPayouts();
-    const { stripe, service } = fixture.billing;
-    const [payout] = await service.sql(
-      'SELECT p.* FROM payouts p JOIN accounts a ON a.id = p.affiliate_id WHERE a.email = $1',
-      [affiliate.email],
-    );
-    stripe.reverseTransfer(payout.stripe_transfer_id);
-    await fixture.billing.drained();
-    expect(await stats()).to.include({ pending_cents: COMMISSION.lite, paid_cents: 0 });
-    await service.sql(`UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`, [
-      payout.uuid,
-    ]);
-    await fixture.runPayouts();
-    expect(transfers()).to.deep.equal([COMMISSION.lite]);
-    expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
-  });
+  for (const [month, monthsAgo] of [
+    ['this month', 0],
+    ['last month', 1],
+  ] as const) {
+    it(`rejects a payout of ${month} whose transfer was reversed by hand, and pays its commissions hours later`, async () => {
+      const { refer, transfers, stats, affiliate } = await fixture.createAffiliate();
+      await fixture.billing.subscribe(await refer(), 'lite');
+      await fixture.advanceMonths();
+      await fixture.runPayouts();
+      const { stripe, service } = fixture.billing;
+      const [payout] = await service.sql(
+        `UPDATE payouts p SET month = month - make_interval(months => $2) FROM accounts a
+          WHERE a.id = p.affiliate_id AND a.email = $1 RETURNING p.*`,
+        [affiliate.email, monthsAgo],
+      );
+      stripe.reverseTransfer(payout.stripe_transfer_id);
+      await fixture.billing.drained();
+      await fixture.runPayouts();
+      expect(transfers()).to.deep.equal([]);
+      expect(await stats()).to.include({ pending_cents: COMMISSION.lite, paid_cents: 0 });
+      await service.sql(`UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`, [
+        payout.uuid,
+      ]);
+      await fixture.runPayouts();
+      expect(transfers()).to.deep.equal([COMMISSION.lite]);
+      expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+    });
+  }
 
   it('releases a simulated payout, and transfers nothing for it', async () => {
     const { refer, transfers, accountId } = await fixture.createAffiliate();

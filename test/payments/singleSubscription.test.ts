@@ -1,12 +1,12 @@
 import { expect } from 'chai';
+import type Stripe from 'stripe';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { runJob } from '../harness/jobs.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { readTasks } from '../harness/tasks.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 
 describe('the one subscription of an account', () => {
   let billing: BillingService;
@@ -59,23 +59,26 @@ describe('the one subscription of an account', () => {
     });
   });
 
-  it('cannot be bought while the payment of another one is processing', async () => {
-    const customer = await billing.createCustomer(null);
-    const page = await billing.openCheckout(customer, 'pro');
-    billing.stripe.completeCheckout(page, { async: true });
-    await billing.drained();
-    const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-    expect([refused.status, refused.body.error]).to.deep.equal([400, 'validation_error']);
-    expect(refused.body.detail).to.match(/Pro plan is still being processed/);
-    billing.stripe.settlePayment(page, 'failed');
-    await billing.drained();
-    billing.stripe.completeCheckout(await billing.openCheckout(customer, 'lite'));
-    await billing.drained();
-    expect(await customer.balance()).to.equal(200);
-    billing.stripe.cancelNow((await listSubscriptions(customer))[0].stripe_subscription_id);
-    await billing.drained();
-    expect(await customer.balance()).to.equal(200);
-  });
+  for (const isVerified of [true, false]) {
+    it(`cannot be bought while ${isVerified ? 'the payment' : 'the verification of the bank account'} of another one is processing`, async () => {
+      const customer = await billing.createCustomer(null);
+      const page = await billing.openCheckout(customer, 'pro');
+      billing.stripe.completeCheckout(page, isVerified ? { async: true } : { unverified: true });
+      await billing.drained();
+      const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      expect([refused.status, refused.body.error]).to.deep.equal([400, 'validation_error']);
+      expect(refused.body.detail).to.match(/Pro plan is still being processed/);
+      if (!isVerified) billing.stripe.verifyAccount(page);
+      billing.stripe.settlePayment(page, 'failed');
+      await billing.drained();
+      billing.stripe.completeCheckout(await billing.openCheckout(customer, 'lite'));
+      await billing.drained();
+      expect(await customer.balance()).to.equal(200);
+      billing.stripe.cancelNow((await listSubscriptions(customer))[0].stripe_subscription_id);
+      await billing.drained();
+      expect(await customer.balance()).to.equal(200);
+    });
+  }
 
   it('is not paid twice when the event of the first payment was lost', async () => {
     const customer = await billing.createCustomer(null);
@@ -225,6 +228,76 @@ describe('lost events of the payment processor', () => {
     });
     billing.stripe.delivery.dropped.length = 0;
     billing.stripe.reset();
+  });
+});
+
+describe('a subscription that ended here, as Stripe did not have it, and another one that was bought since', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService();
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const readStatuses = async ({ email }: TestCustomer) => {
+    const rows = await billing.service.sql(
+      `SELECT s.status FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 ORDER BY s.id`,
+      [email],
+    );
+    return rows.map(({ status }) => status);
+  };
+
+  /** @returns the subscription that Stripe has again, before it is renewed, and the id of the other one. */
+  async function replaceMissing(): Promise<{ customer: TestCustomer; missing: Stripe.Subscription; otherId: string }> {
+    const { stripe, service } = billing;
+    const customer = await billing.createCustomer(null);
+    stripe.completeCheckout(await billing.openCheckout(customer, 'pro'), { yearSeconds: (3 * DAY_MS) / 1_000 });
+    await billing.drained();
+    const missing = stripe.store.get('subscription', billing.subscription(customer).id);
+    stripe.store.remove(missing.id);
+    await billing.advanceTo(new Date(service.now.getTime() + 7 * DAY_MS));
+    const replaced = billing.onFirstApi(customer);
+    expect(await readStatuses(customer)).to.deep.equal(['canceled']);
+    await billing.subscribe(replaced, 'lite');
+    const otherId = billing.subscription(customer).id;
+    stripe.store.add<'subscription'>(missing);
+    return { customer: replaced, missing, otherId };
+  }
+
+  /** Has Stripe renew and collect it, before any of its events arrives. */
+  async function renew(): Promise<void> {
+    const { stripe, service } = billing;
+    const paidAt = new Date(service.now.getTime() + 2 * HOUR_MS);
+    stripe.delivery.pause = true;
+    await service.moveClockTo(paidAt, () => stripe.advanceTo(paidAt));
+    stripe.delivery.pause = false;
+  }
+
+  it('is ended at Stripe, and the year that it was renewed for is refunded', async () => {
+    const { customer, missing } = await replaceMissing();
+    await renew();
+    await eventually('ended', async () => missing.status === 'canceled');
+    await billing.drained();
+    const invoice = getId(missing.latest_invoice);
+    const payment = billing.stripe.store.list('invoice_payment').find((entry) => getId(entry.invoice) === invoice);
+    expect(billing.stripe.store.list('refund').map((refund) => [refund.amount, refund.payment_intent])).to.deep.equal([
+      [34_800, payment?.payment.payment_intent],
+    ]);
+    expect(await readStatuses(customer)).to.deep.equal(['canceled', 'active']);
+    expect(await customer.balance()).to.equal(200);
+  });
+
+  it('continues if the other one has ended without an event', async () => {
+    const { customer, missing, otherId } = await replaceMissing();
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.cancelNow(otherId);
+    billing.stripe.delivery.drop = 0;
+    billing.stripe.delivery.dropped.length = 0;
+    await renew();
+    await eventually('continued', async () => (await readStatuses(customer))[0] === 'active');
+    await billing.drained();
+    expect(await readStatuses(customer)).to.deep.equal(['active', 'canceled']);
+    expect([missing.status, (await getBillingStatus(customer)).plan.slug]).to.deep.equal(['active', 'pro']);
   });
 });
 

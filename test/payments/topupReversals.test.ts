@@ -93,6 +93,41 @@ describe('top-ups with reversals and failures', () => {
     expect(await row()).to.include({ failure_code: 'canceled' });
   });
 
+  for (const outcome of ['succeeded', 'failed'] as const) {
+    it(`wait for the verification of a bank account, and for the bank after that (${outcome})`, async () => {
+      const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+      const page = await billing.openTopup(customer);
+      billing.stripe.completeCheckout(page, { unverified: true });
+      await billing.drained();
+      await lookAgain();
+      expect(await last()).to.include({ status: 'pending', failure_code: null });
+      billing.stripe.verifyAccount(page);
+      await lookAgain();
+      expect(await last()).to.include({ status: 'pending', failure_code: null });
+      billing.stripe.settlePayment(page, outcome);
+      await billing.drained();
+      await lookAgain();
+      expect(await last()).to.include({ status: outcome });
+      expect(await customer.balance()).to.equal(outcome === 'succeeded' ? 1100 + 1896 : 1100);
+    });
+  }
+
+  it('stay failed while a bank processes what was paid after that, and are credited once it is paid', async () => {
+    const customer = billing.onFirstApi(await billing.createCustomer('pro'));
+    const page = await billing.openTopup(customer);
+    billing.stripe.store.get('checkout.session', page.split('/').at(-1)).status = 'expired';
+    await lookAgain();
+    expect(await last()).to.include({ status: 'failed', failure_code: 'canceled' });
+    billing.stripe.reopenCheckout(page);
+    billing.stripe.completeCheckout(page, { async: true });
+    await billing.drained();
+    expect(await last()).to.include({ status: 'failed', failure_code: 'canceled' });
+    billing.stripe.settlePayment(page, 'succeeded');
+    await billing.drained();
+    expect(await last()).to.include({ status: 'succeeded', failure_code: null });
+    expect(await customer.balance()).to.equal(1100 + 1896);
+  });
+
   it('fail when the bank declines after days, and no longer count as open', async () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const page = await billing.openTopup(customer);

@@ -26,7 +26,7 @@ describe('payments at Stripe', () => {
       expect(await fixture.stripe.readCheckoutSession(sessionId)).to.deep.equal({
         subscriptionId: null,
         intentId: null,
-        isOpen: true,
+        mayBePaid: true,
         isFree: false,
       });
       fixture.fake.completeCheckout(url);

@@ -47,7 +47,7 @@ describe('subscriptions at Stripe', () => {
       expect(await fixture.stripe.readCheckoutSession(sessionId)).to.deep.equal({
         subscriptionId,
         intentId: null,
-        isOpen: false,
+        mayBePaid: false,
         isFree: false,
       });
       expect(await fixture.stripe.findInvoiceSubscription(invoiceId)).to.equal(subscriptionId);
@@ -61,7 +61,7 @@ describe('subscriptions at Stripe', () => {
       const request = { customerId, accountUuid, plan: 'pro', metadata: {} } as const;
       await fixture.stripe.openSubscriptionCheckout(request, RETURN_URLS, randomUUID());
       expect(() => fixture.fake.completeCheckout(url)).to.throw(/expired/);
-      expect((await fixture.stripe.readCheckoutSession(url.split('/').at(-1) as string))?.isOpen).to.equal(false);
+      expect((await fixture.stripe.readCheckoutSession(url.split('/').at(-1) as string))?.mayBePaid).to.equal(false);
     });
 
     it('does not exist while the card on its page is declined, and is created with another card', async () => {
@@ -71,7 +71,7 @@ describe('subscriptions at Stripe', () => {
       expect(await fixture.stripe.readCheckoutSession(sessionId)).to.deep.equal({
         subscriptionId: null,
         intentId: null,
-        isOpen: true,
+        mayBePaid: true,
         isFree: false,
       });
       fixture.fake.completeCheckout(url);

@@ -70,15 +70,17 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'commissions-are-their-share',
-    statement: `A commission is ${COMMISSION_PERCENT} % of the net payment less reversals, rounded down to whole cents, and payable after ${COMMISSION_PENDING_DAYS} days.`,
+    statement: `A commission is ${COMMISSION_PERCENT} % of the net payment less reversals, rounded down to whole cents, and payable after ${COMMISSION_PENDING_DAYS} days; the net payment of an invoice that was paid in full is that of the invoice.`,
     checkedWhen: 'always',
     query: `
-      SELECT affiliate_id AS account_id, 'invoice ' || invoice_id AS subject,
-             format('%s cents; paid %s, net %s, reversed %s; paid at %s, payable at %s', amount_cents, paid_cents, net_cents,
-                    reversed_cents, paid_at, payable_at) AS detail
-        FROM commissions
-       WHERE amount_cents <> floor(net_cents::numeric * ${COMMISSION_PERCENT} * (paid_cents - reversed_cents) / (100 * paid_cents::numeric))
-          OR payable_at <> paid_at + interval '${COMMISSION_PENDING_DAYS * 24} hours'`,
+      SELECT c.affiliate_id AS account_id, 'invoice ' || c.invoice_id AS subject,
+             format('%s cents; paid %s, net %s, reversed %s; paid at %s, payable at %s; the invoice is over %s, net %s', c.amount_cents,
+                    c.paid_cents, c.net_cents, c.reversed_cents, c.paid_at, c.payable_at, coalesce(i.total_cents::text, 'unknown'),
+                    coalesce(i.net_cents::text, 'unknown')) AS detail
+        FROM commissions c LEFT JOIN invoices i ON i.stripe_invoice_id = c.invoice_id
+       WHERE c.amount_cents <> floor(c.net_cents::numeric * ${COMMISSION_PERCENT} * (c.paid_cents - c.reversed_cents) / (100 * c.paid_cents::numeric))
+          OR c.payable_at <> c.paid_at + interval '${COMMISSION_PENDING_DAYS * 24} hours'
+          OR (c.paid_cents = i.total_cents AND c.net_cents <> i.net_cents)`,
   },
   {
     name: 'settled-equals-payout-items',

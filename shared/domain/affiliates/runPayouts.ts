@@ -14,19 +14,19 @@ import {
 } from './payouts.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
-/** A rejected payout is retried after this time. */
+/** After a payout of any month was rejected, another one is tried after this time. */
 const REJECTED_RETRY_MS = 6 * HOUR_MS;
 const BATCH_SIZE = 200;
 
-/** Affiliates with a positive balance this month and no payout of it yet, in the order of their ids. */
+/** Affiliates with a positive balance this month, no payout of it, and none that is pending or was just rejected. */
 const DUE_AFFILIATES = prepared(
   'due_affiliates',
   `SELECT a.account_id AS id FROM affiliates a JOIN accounts owner ON owner.id = a.account_id
     WHERE owner.suspended_at IS NULL AND a.payout_enabled AND a.account_id > :after
       AND ${buildOutstandingSum('a.account_id')} > 0
-      AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.month = cast(:month AS date)
-                         AND (p.status <> 'rejected' OR p.completed_at > :rejectedAfter))
-      AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.status = 'pending')
+      AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id
+                         AND (p.status = 'pending' OR (p.status = 'paid' AND p.month = cast(:month AS date))
+                              OR (p.status = 'rejected' AND p.completed_at > :rejectedAfter)))
     ORDER BY a.account_id LIMIT ${BATCH_SIZE}`,
 );
 

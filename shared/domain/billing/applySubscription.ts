@@ -54,7 +54,8 @@ export async function applySubscriptionState(
   const after = buildSubscriptionPatch(before, snapshot, paidPlan);
   // Read before patching, which changes `before` as well.
   const wasActivated = before.activated_at !== null;
-  const hasStarted = wasActivated && before.status !== 'canceled';
+  // A row that had ended here and waits for its follow-up is incomplete.
+  const hasStarted = wasActivated && before.status !== 'canceled' && before.status !== 'incomplete';
   const wasLive = isLiveStatus(before.status);
   const wasPastDue = before.past_due_since !== null;
   const isSuperseded = hasStarted && account.subscription_id !== before.id;
@@ -91,11 +92,13 @@ async function patchWithFollowUp(
   followUp: Subscription['follow_up'],
   patch: Partial<Subscription>,
 ): Promise<Subscription> {
-  const { id, account_id: accountId } = subscription;
+  const { id, account_id: accountId, status } = subscription;
+  // Follow-ups of canceled subscriptions are not carried out: this one had ended here, and lives at the processor.
+  const reopened = followUp !== null && status === 'canceled' ? { status: 'incomplete' as const, ended_at: null } : {};
   // A run that has found nothing to do must not complete the task of this one; a run that fails keeps its attempts.
   const write = subscription.follow_up === null ? rescheduleTasks : scheduleTasks;
   if (followUp !== null) await write(transaction, FOLLOW_UP_KIND, [{ key: String(id), accountId }]);
-  return subscription.$query(transaction).patchAndFetch({ ...patch, follow_up: followUp });
+  return subscription.$query(transaction).patchAndFetch({ ...reopened, ...patch, follow_up: followUp });
 }
 
 /** Inserts the row of a subscription that is seen for the first time, before anything follows from its state. */
@@ -204,7 +207,7 @@ async function applySubscriptionEnd(
   if (before.status === 'canceled') await before.$query(transaction).patch(after);
   else {
     // The months that had started are granted as if the renewal had been seen before the end.
-    if (before.activated_at !== null && invoices.some(isUnseenRenewal))
+    if (account.subscription_id === before.id && invoices.some(isUnseenRenewal))
       await before.$query(transaction).patch({ status: 'active', paid_until: after.paid_until });
     await endSubscription(transaction, account, before, after);
   }

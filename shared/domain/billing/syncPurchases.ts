@@ -45,7 +45,7 @@ async function findUnseenSubscription(accountId: number): Promise<string | null>
   return mayHaveChanged || subscription.paid_until <= at ? subscription.stripe_subscription_id : null;
 }
 
-/** Reads what was paid on the page of a top-up. @returns null while the page is open and nothing was paid. */
+/** Reads what was paid on the page of a top-up. @returns null while nothing was paid on it and something may be. */
 export async function fetchCheckoutTopup(topup: Topup): Promise<AccountSnapshot | null> {
   const syncVersion = await nextSyncVersion();
   const { stripe_session_id: sessionId, stripe_payment_intent_id: knownIntentId, created_at: createdAt } = topup;
@@ -60,5 +60,5 @@ export async function fetchCheckoutTopup(topup: Topup): Promise<AccountSnapshot 
   if (payment !== null && payment.status !== 'failed') return findTopupSnapshot(payment, syncVersion);
   if (session?.isFree === true) return buildFailedTopup(topup, 'nothing_paid', syncVersion);
   // While the page is open, another card may be tried.
-  return session?.isOpen === true ? null : buildFailedTopup(topup, 'canceled', syncVersion);
+  return session?.mayBePaid === true ? null : buildFailedTopup(topup, 'canceled', syncVersion);
 }

@@ -35,6 +35,10 @@ const newerCreditsSql = (account: string, lot: string, before: string) => `(
             FROM (${LOT_CHANGES}) change
            WHERE account_id = ${account} AND lot > ${lot} AND number < ${before}) newer)`;
 
+/** Credits that an amount buys on a plan. */
+const creditsSql = (cents: string, plan: string) =>
+  `floor(${cents}::numeric * ${plan}.monthly_credits / ${plan}.price_monthly_cents)`;
+
 export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one-entry-a-paid-topup',
@@ -114,20 +118,27 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
        WHERE taken.amount < 0 AND taken.topup IS NOT NULL AND bucket.credits < newer.credits`,
   },
   {
+    // Plans that sell the same credits for the order are one rate to the service. The history of a database that was
+    // restored may be incomplete: without any, all plans of the catalog count.
     name: 'topup-credits-match-their-net-amount',
     statement:
-      'The net amount of a paid top-up is the order less discounts, and its credits are those that the net amount buys on a plan.',
+      'The net amount of a paid top-up is the order less discounts, and its credits are those that the net amount buys on a plan that the account had.',
     checkedWhen: 'always',
     query: `
-      SELECT account_id, 'top-up ' || uuid AS subject,
-             format('%s credits for %s cents net; %s cents ordered, %s discount, %s tax', credits, net_cents, amount_cents,
-                    discount_cents, tax_cents) AS detail
-        FROM topups
-       WHERE net_cents IS NOT NULL
-         AND (net_cents + discount_cents <> amount_cents OR least(net_cents, discount_cents, tax_cents) < 0
-              OR status <> 'succeeded'
-              OR NOT EXISTS (SELECT FROM catalog_plans plan
-                              WHERE floor(net_cents::numeric * plan.monthly_credits / plan.price_monthly_cents) = topups.credits))`,
+      SELECT t.account_id, 'top-up ' || t.uuid AS subject,
+             format('%s credits for %s cents net; %s cents ordered, %s discount, %s tax; the account had %s', t.credits, t.net_cents,
+                    t.amount_cents, t.discount_cents, t.tax_cents, coalesce(array_to_string(had.plans, ', '), 'no plan')) AS detail
+        FROM topups t
+        LEFT JOIN (SELECT s.account_id, array_agg(DISTINCT p.plan_slug) AS plans
+                     FROM subscriptions s JOIN subscription_plans p ON p.subscription_id = s.id GROUP BY 1) had
+               ON had.account_id = t.account_id
+       WHERE t.net_cents IS NOT NULL
+         AND (t.net_cents + t.discount_cents <> t.amount_cents OR least(t.net_cents, t.discount_cents, t.tax_cents) < 0
+              OR t.status <> 'succeeded'
+              OR NOT EXISTS (SELECT FROM catalog_plans own
+                               JOIN catalog_plans plan ON ${creditsSql('t.amount_cents', 'plan')} = ${creditsSql('t.amount_cents', 'own')}
+                              WHERE coalesce(own.slug = ANY (had.plans), true)
+                                AND ${creditsSql('t.net_cents', 'plan')} = t.credits))`,
   },
   {
     name: 'paid-topups-have-an-invoice',

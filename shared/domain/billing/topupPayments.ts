@@ -179,12 +179,12 @@ async function applyPayment(
 function getNextTopupStatus(topup: Topup, { status, failureCode }: PaymentState): Topup['status'] {
   // A paid top-up stays paid: later refunds are recorded in the reversed amount.
   if (topup.status === 'succeeded') return 'succeeded';
-  // After a decline on a checkout page the customer may try another card, until the page is closed and the top-up has
-  // failed.
+  // A late success is credited. Nothing syncs a failed one that is pending again, and another automatic one may be in
+  // progress by now.
+  if (topup.status === 'failed') return status === 'succeeded' ? 'succeeded' : 'failed';
+  // After a decline on a checkout page the customer may try another card, until the page is closed.
   const isDeclined = status === 'failed' && !isFinalFailure(failureCode);
-  if (topup.kind === 'manual') return isDeclined && topup.status === 'pending' ? 'pending' : status;
-  // Another automatic top-up may be in progress by now, and an account has one at a time. A late success is credited.
-  return topup.status === 'failed' && status === 'pending' ? 'failed' : status;
+  return topup.kind === 'manual' && isDeclined ? 'pending' : status;
 }
 
 /** Returns whether a failure is final. After a decline, in contrast, another card may succeed. */

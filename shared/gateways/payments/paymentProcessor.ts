@@ -159,7 +159,8 @@ export interface ProcessorPayment {
 export interface CheckoutSessionState {
   subscriptionId: string | null;
   intentId: string | null;
-  isOpen: boolean;
+  /** True while it is open, and after that while the customer's bank account is being verified, which takes days. */
+  mayBePaid: boolean;
   /** True if it was completed without a payment, as discounts covered everything. */
   isFree: boolean;
 }
@@ -330,7 +331,10 @@ export interface PaymentProcessor {
    * renewal applies when it is resumed, without proration.
    */
   setRenewalHeld(subscriptionId: string, isHeld: boolean): Promise<void>;
-  /** Returns whether a bank is processing the payment of its latest invoice, which may take days. */
+  /**
+   * Returns whether a bank is processing the payment of its latest invoice, or a bank account is being verified for it.
+   * Both may take days.
+   */
   isPaymentProcessing(subscriptionId: string): Promise<boolean>;
   /** Switches to another price immediately, without proration; the next renewal charges it. */
   changePrice(subscriptionId: string, priceId: string): Promise<void>;

@@ -316,13 +316,15 @@ export function buildPaymentMethods(stripe: Stripe, { collectsTax }: StripeOptio
     },
 
     readCheckoutSession: async (sessionId) => {
-      const session = await findOrNull(stripe.checkout.sessions.retrieve(sessionId));
+      const session = await findOrNull(stripe.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }));
       if (session === null) return null;
+      const { status, payment_intent: intent } = session;
+      const isVerifying = status === 'complete' && typeof intent === 'object' && intent?.status === 'requires_action';
       return {
         subscriptionId: getStripeId(session.subscription),
-        intentId: getStripeId(session.payment_intent),
-        isOpen: session.status === 'open',
-        isFree: session.status === 'complete' && session.payment_status === 'no_payment_required',
+        intentId: getStripeId(intent),
+        mayBePaid: status === 'open' || isVerifying,
+        isFree: status === 'complete' && session.payment_status === 'no_payment_required',
       };
     },
 

@@ -101,7 +101,8 @@ export function buildSubscriptionMethods(stripe: Stripe, { prices }: StripeOptio
       if (invoice === null) return false;
       const params = { invoice, status: 'open' as const, limit: 1, expand: ['data.payment.payment_intent'] };
       const intent = (await unwrap(stripe.invoicePayments.list(params))).data[0]?.payment.payment_intent;
-      return typeof intent === 'object' && intent.status === 'processing';
+      if (typeof intent !== 'object') return false;
+      return intent.status === 'processing' || intent.next_action?.type === 'verify_with_microdeposits';
     },
   } satisfies Partial<PaymentProcessor>;
 }

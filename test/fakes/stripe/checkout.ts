@@ -4,7 +4,14 @@ import { addPaymentMethod, listPaymentMethods } from './customers.ts';
 import { draftInvoice, finalizeInvoice, findOrCreateInvoicePayment, markInvoicePaid } from './invoices.ts';
 import { issuePageInvoice } from './oneOffInvoices.ts';
 import { applyPageAmounts } from './pageAmounts.ts';
-import { addPaymentIntent, confirmIntent, failIntent, startProcessingIntent, succeedIntent } from './paymentIntents.ts';
+import {
+  addPaymentIntent,
+  confirmIntent,
+  failIntent,
+  startProcessingIntent,
+  startVerification,
+  succeedIntent,
+} from './paymentIntents.ts';
 import { addSubscription, getItem } from './subscriptions.ts';
 
 export interface CheckoutOptions {
@@ -12,6 +19,8 @@ export interface CheckoutOptions {
   declined?: boolean;
   /** The bank takes days: the page is completed, and `settlePayment` sets the outcome. */
   async?: boolean;
+  /** Before that, the bank account is verified by micro-deposits, until `verifyAccount`. */
+  unverified?: boolean;
   /** The promotion code that the customer enters. */
   promotionCode?: string;
   /** Length of the first year of a plan, so that its renewal is due soon; default: a year. */
@@ -32,15 +41,17 @@ export function completeSession(store: StripeStore, session: Stripe.Checkout.Ses
   const method = listPaymentMethods(store, customerId)[0] ?? addPaymentMethod(store, null);
   const isSaved = session.mode === 'subscription' || store.checkoutParams.get(session.id)?.saves === true;
   if (isSaved) saveMethod(store, method, customerId);
-  if (options.async === true) startProcessingIntent(store, intent, method.id);
+  if (options.unverified === true) startVerification(intent, method.id);
+  else if (options.async === true) startProcessingIntent(store, intent, method.id);
   else confirmIntent(store, intent, method.id, 'ok');
 
   if (session.mode === 'subscription') createPaidSubscription(store, session, intent, method.id, options);
   else session.payment_intent = intent.id;
   session.status = 'complete';
   session.url = null;
-  session.payment_status = options.async === true ? 'unpaid' : 'paid';
-  if (options.async !== true) issueInvoice(store, session, intent);
+  const isPaid = intent.status === 'succeeded';
+  session.payment_status = isPaid ? 'paid' : 'unpaid';
+  if (isPaid) issueInvoice(store, session, intent);
   store.emit('checkout.session.completed', session);
 }
 
@@ -124,6 +135,14 @@ function createPaidSubscription(
   store.emit('customer.subscription.created', subscription);
   if (isPaid) markInvoicePaid(store, invoice, intent);
   else finalizeInvoice(store, invoice);
+}
+
+/** Verifies the bank account of a payment, which the bank then processes for days. */
+export function verifyAccount(store: StripeStore, session: Stripe.Checkout.Session): void {
+  const intent = store.get('payment_intent', attempts.get(session));
+  if (intent.next_action === null) throw new Error(`${intent.id} is ${intent.status} and verifies no account.`);
+  intent.next_action = null;
+  startProcessingIntent(store, intent, getId(intent.payment_method));
 }
 
 /** Sets the outcome of a payment that took days. */

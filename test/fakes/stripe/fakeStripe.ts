@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { type CheckoutOptions, completeSession, settleAsyncPayment } from './checkout.ts';
+import { type CheckoutOptions, completeSession, settleAsyncPayment, verifyAccount } from './checkout.ts';
 import { type Onboarding, reverseTransfer, setOnboardingState } from './connect.ts';
 import { addPaymentMethod, detachPaymentMethod, listPaymentMethods } from './customers.ts';
 import { FakeStripeServer } from './fakeStripeServer.ts';
@@ -52,7 +52,12 @@ export class FakeStripe extends FakeStripeServer {
     Object.assign(session, { status: 'open', url: page });
   }
 
-  /** Sets the outcome of a checkout that was completed with `async`. */
+  /** Verifies the bank account of a checkout that was completed with `unverified`. */
+  verifyAccount(page: string): void {
+    verifyAccount(this.store, findCheckoutSession(this.store, page));
+  }
+
+  /** Sets the outcome of a checkout that was completed with `async`, or whose account was verified. */
   settlePayment(page: string, outcome: 'succeeded' | 'failed'): void {
     settleAsyncPayment(this.store, findCheckoutSession(this.store, page), outcome);
   }

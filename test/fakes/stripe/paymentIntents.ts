@@ -99,6 +99,13 @@ export function failIntent(
   store.emit('payment_intent.payment_failed', intent);
 }
 
+/** Starts the verification of a bank account by micro-deposits, before it is charged. */
+export function startVerification(intent: Stripe.PaymentIntent, methodId: string): void {
+  intent.status = 'requires_action';
+  intent.payment_method = methodId;
+  intent.next_action = fromFields<Stripe.PaymentIntent.NextAction>({ type: 'verify_with_microdeposits' });
+}
+
 /** Starts a payment that the bank processes for days. */
 export function startProcessingIntent(store: StripeStore, intent: Stripe.PaymentIntent, methodId: string): void {
   const charge = addCharge(store, intent, methodId, 'processing');
