@@ -84,7 +84,7 @@ export class PaymentWorld {
   }
 
   async subscribe(): Promise<void> {
-    const url = await startPlanCheckout(this.account.id, 'lite', randomUUID());
+    const url = await startPlanCheckout(buildServiceCaller(this.account.id), 'lite', randomUUID());
     const { subscription, customer } = this.stripe.completeCheckout(url as string);
     [this.subscriptionId, this.customerId] = [getId(subscription), getId(customer)];
     await this.deliver();
@@ -199,7 +199,7 @@ export class PaymentWorld {
     const { plan } = await this.readAccount();
     const next = PLANS[PLANS.indexOf(plan ?? '') + step];
     if (plan === null || next === undefined) return false;
-    const url = await startPlanCheckout(this.account.id, next, randomUUID()).catch(ignoreRejection);
+    const url = await startPlanCheckout(buildServiceCaller(this.account.id), next, randomUUID()).catch(ignoreRejection);
     if (typeof url !== 'string' || !url.includes('bps_')) return false;
     this.stripe.confirmPlanSwitch(url);
     return true;

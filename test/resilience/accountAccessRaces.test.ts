@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { findOrCreatePersonByEmail } from '../../shared/domain/signIn/findOrCreatePerson.ts';
 import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/signIn/identities.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
-import { createWebSession } from '../../shared/domain/signIn/sessions.ts';
+import { createWebSession, revokeOtherWebSessions } from '../../shared/domain/signIn/sessions.ts';
 import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
@@ -76,6 +76,29 @@ describe('ending access to an account while it is being used', () => {
     expect(linked).to.deep.equal({ problem: 'expired' });
     const rows = await service.sql('SELECT provider FROM identities WHERE person_id = $1', [person.id]);
     expect(rows).to.deep.equal([{ provider: 'google' }]);
+  });
+
+  it('removes no identity, and ends no session, for a session that ended while the request waited', async () => {
+    const { account, person, token, identityUuid } = await signIn(createPerson());
+    await linkIdentity('github', toIdentity(createPerson()), sha256(token));
+    const member = { number: 1, role: 'owner' as const };
+    for (const work of [
+      (ended: string) => removeIdentity(person.id, identityUuid, { currentToken: ended }),
+      (ended: string) => {
+        const credential = { kind: 'session' as const, hash: sha256(ended) };
+        return revokeOtherWebSessions({ accountId: account.id, credential, member }, ended);
+      },
+    ]) {
+      const { token: ended } = await createWebSession(person.id, SERVICE_ORIGIN, identityUuid);
+      const change = `DELETE FROM sessions WHERE account_id = $1 AND token_hash = decode('${sha256(ended).toString('hex')}', 'hex')`;
+      const error = await captureError(
+        whileSessionsEnd(service, account.id, async () => void (await work(ended)), { change }),
+      );
+      expect(error).to.include({ code: 'invalid_api_key' });
+    }
+    const rows = await service.sql('SELECT provider FROM identities WHERE person_id = $1 ORDER BY 1', [person.id]);
+    expect(rows).to.deep.equal([{ provider: 'github' }, { provider: 'google' }]);
+    expect(await service.sql('SELECT 1 FROM sessions WHERE token_hash = $1', [sha256(token)])).to.have.length(1);
   });
 
   it('creates another account for an address whose account was erased while the sign-in waited for it', async () => {

@@ -48,6 +48,12 @@ const OPERATIONS: readonly [method: string, path: string, body?: object, headers
   ['POST', '/api/webhooks/:endpoint/rotate-secret/', {}],
   ['POST', '/api/webhooks/:endpoint/test/', {}],
   ['DELETE', '/api/webhooks/:endpoint/'],
+  ['POST', '/api/webhooks/:endpoint/deliveries/:delivery/redeliver/'],
+  ['POST', '/api/keys/:key/revoke/'],
+  ['POST', '/api/billing/checkout/', { plan: 'pro' }],
+  ['POST', '/api/billing/topup/', { amount_cents: 5_000 }],
+  ['PATCH', '/api/notifications/settings/', { credits_low_threshold: 7 }],
+  ['POST', '/api/affiliate/enroll/', {}],
 ];
 const OF_APPLICATIONS = OPERATIONS.slice(0, 4);
 /** Requests that only read, or change nothing that the account has. */
@@ -59,16 +65,21 @@ const changeKey = ({ owner, uuid }: Pick<Caller, 'owner' | 'uuid'>, body: object
 const revokeKey = ({ owner }: Pick<Caller, 'owner'>, uuid: string) =>
   owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
 
-async function createTargets(owner: TestCustomer): Promise<Record<string, string>> {
+async function createTargets(service: TestService, owner: TestCustomer): Promise<Record<string, string>> {
   const hook = async () =>
     (await owner.request('POST', '/api/webhooks/create/', { body: { url: 'https://hooks.example.com/' } })).body.uuid;
   const [endpoint, disabled] = [await hook(), await hook()];
   await owner.request('PATCH', `/api/webhooks/${disabled}/`, { body: { enabled: false } });
+  const delivery = (await owner.request('POST', `/api/webhooks/${endpoint}/test/`)).body.uuid;
+  await service.sql(`UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL WHERE uuid = $1`, [
+    delivery,
+  ]);
   const [key] = (await owner.request('GET', '/api/keys/')).body.data;
-  return { generation: (await owner.createImage()).uuid, endpoint, disabled, key: key.uuid };
+  return { generation: (await owner.createImage()).uuid, endpoint, disabled, delivery, key: key.uuid };
 }
 
-const fill = ({ targets }: Caller, path: string) => path.replace(/:(\w+)/, (_, name: string) => targets[name] ?? '');
+const fill = ({ targets }: Caller, path: string) =>
+  path.replaceAll(/:(\w+)/g, (_, name: string) => targets[name] ?? '');
 
 describe('a request whose credential ends', () => {
   const mode = useTestModeService({ apis: 2, workers: 0 });
@@ -122,7 +133,7 @@ describe('a request whose credential ends', () => {
   async function createCaller(credential: Credential): Promise<Caller> {
     const owner = await service.createCustomer('studio');
     const accountId = await getAccountId(service, owner);
-    const targets = await createTargets(owner);
+    const targets = await createTargets(service, owner);
     const withToken = (token: string, uuid: string): Caller => {
       const customer = new TestCustomer(service.baseUrls[1] as string, owner.email, owner.cookie, token);
       const send: Caller['send'] = (...request) => customer.request(...request);
@@ -146,15 +157,18 @@ describe('a request whose credential ends', () => {
   }
 
   /** State that requests change, which is the same after one that is rejected. */
-  const readState = async ({ owner, accountId }: Caller) => ({
+  const readState = async ({ owner, accountId, targets }: Caller) => ({
     balance: await owner.balance(),
     rows: await service.sql(
       `SELECT (SELECT jsonb_agg(to_jsonb(g) ORDER BY g.uuid) FROM generations g WHERE g.account_id = $1) AS generations,
               (SELECT jsonb_agg(to_jsonb(w) ORDER BY w.uuid) FROM webhook_endpoints w WHERE w.account_id = $1) AS hooks,
-              (SELECT count(*) FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id
+              (SELECT jsonb_agg(d.status ORDER BY d.uuid) FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id
                 WHERE w.account_id = $1) AS deliveries,
-              (SELECT jsonb_agg(k.name ORDER BY k.uuid) FROM api_keys k WHERE k.account_id = $1) AS keys`,
-      [accountId],
+              (SELECT jsonb_agg((k.name, k.uuid = $2 AND k.revoked_at IS NOT NULL) ORDER BY k.uuid) FROM api_keys k
+                WHERE k.account_id = $1) AS keys,
+              (SELECT (plan_slug, credits_low_threshold, is_affiliate)::text FROM accounts WHERE id = $1) AS account,
+              (SELECT count(*) FROM topups t WHERE t.account_id = $1) AS topups`,
+      [accountId, targets['key']],
     ),
   });
 

@@ -20,7 +20,7 @@ export const AFFILIATE: Feature = {
       summary: 'Enroll in the affiliate program',
       description: 'Repeating the request returns the same code.',
       response: { description: 'The referral link.', schema: EnrollResponse, example: EXAMPLE_ENROLLMENT },
-      run: async ({ accountId }) => presentAffiliate(await enrollAffiliate(accountId)),
+      run: async ({ caller }) => presentAffiliate(await enrollAffiliate(caller)),
     }),
     defineEndpoint({
       id: 'getAffiliateStatus',

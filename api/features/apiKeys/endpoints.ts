@@ -130,8 +130,8 @@ export const API_KEYS: Feature = {
       summary: 'Revoke an API key',
       description: 'Takes effect immediately and cannot be undone. Revoking a revoked key changes nothing.',
       response: { description: 'The key is revoked.', schema: RevokedResponse, example: { revoked: true } },
-      run: async ({ ctx, accountId, uuid }) => {
-        await revokeApiKey(accountId, uuid, { origin: getRequestOrigin(ctx) });
+      run: async ({ ctx, caller, uuid }) => {
+        await revokeApiKey(caller, uuid, { origin: getRequestOrigin(ctx) });
         return { revoked: true };
       },
     }),

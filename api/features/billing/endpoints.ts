@@ -114,8 +114,8 @@ export const BILLING: Feature = {
         example: EXAMPLE_CHECKOUT,
       },
       idempotent: true,
-      run: async ({ ctx, accountId, body, id }) =>
-        presentCheckout(await startPlanCheckout(accountId, body.plan, id, getRequestOrigin(ctx))),
+      run: async ({ ctx, caller, body, id }) =>
+        presentCheckout(await startPlanCheckout(caller, body.plan, id, getRequestOrigin(ctx))),
     }),
     defineEndpoint({
       id: 'openBillingPortal',
@@ -129,7 +129,7 @@ export const BILLING: Feature = {
         schema: PortalResponse,
         example: { portal_url: 'https://billing.example.org/p/session/123' },
       },
-      run: async ({ ctx, accountId }) => ({ portal_url: await openCustomerPortal(accountId, getRequestOrigin(ctx)) }),
+      run: async ({ ctx, caller }) => ({ portal_url: await openCustomerPortal(caller, getRequestOrigin(ctx)) }),
     }),
     defineEndpoint({
       id: 'listInvoices',

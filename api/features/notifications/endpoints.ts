@@ -52,12 +52,12 @@ export const NOTIFICATIONS: Feature = {
         schema: NotificationSettingsResponse,
         example: { ...EXAMPLE_SETTINGS, email: { ...EXAMPLE_SETTINGS.email, payout_sent: false } },
       },
-      run: async ({ accountId, body: { email, credits_low_threshold: creditsLowThreshold } }) => {
+      run: async ({ caller, body: { email, credits_low_threshold: creditsLowThreshold } }) => {
         const patch = {
           ...(email === undefined ? {} : { email }),
           ...(creditsLowThreshold === undefined ? {} : { creditsLowThreshold }),
         };
-        return presentSettings(await updateNotificationSettings(accountId, patch));
+        return presentSettings(await updateNotificationSettings(caller, patch));
       },
     }),
   ],

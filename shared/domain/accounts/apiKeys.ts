@@ -23,7 +23,7 @@ import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { assertNotDeleting } from './accounts.ts';
-import { type Caller, requireMember } from './caller.ts';
+import { buildServiceCaller, type Caller, requireMember } from './caller.ts';
 import { withAccountOfCaller } from './lockedCredentials.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { assertEnoughRights } from './memberRights.ts';
@@ -243,12 +243,12 @@ async function findKey(transaction: Transaction, accountId: number, uuid: string
 }
 
 /**
- * Revokes a key permanently.
+ * Revokes a key of the caller's account permanently.
  * @returns false if it was revoked before: nothing was changed or recorded.
  * @throws ServiceError not_found when the account has no such key.
  */
 export async function revokeApiKey(
-  accountId: number,
+  caller: Caller,
   uuid: string,
   {
     origin = SERVICE_ORIGIN,
@@ -262,7 +262,8 @@ export async function revokeApiKey(
     actor?: Actor;
   } = {},
 ): Promise<boolean> {
-  const isRevoked = await withAccountLock(accountId, async (transaction) => {
+  const { accountId } = caller;
+  const isRevoked = await withAccountOfCaller(caller, async (transaction) => {
     const key = await findKey(transaction, accountId, uuid);
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
     if (key.revoked_at !== null || !isExpired) return false;
@@ -306,7 +307,7 @@ export async function revokeExpiredApiKeys(): Promise<void> {
   const errors: unknown[] = [];
   for (const { account_id: accountId, uuid } of keys) {
     try {
-      await revokeApiKey(accountId, uuid, { expiredBy });
+      await revokeApiKey(buildServiceCaller(accountId), uuid, { expiredBy });
     } catch (err) {
       logger.warn({ err, accountId, key: uuid }, 'expired API key not revoked; next run will retry');
       errors.push(err);

@@ -39,7 +39,8 @@ export function withAccountOfCaller<Result>(
   });
 }
 
-async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
+/** Verifies the credential of a caller whose account is locked. @throws ServiceError as {@link withAccountOfCaller} */
+export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
   const { credential } = caller;
   switch (credential.kind) {
     case 'service':

@@ -3,15 +3,17 @@ import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
-import { withAccountLock } from '../credits/ledger.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { generateReferralCode } from './referrals.ts';
 
 /**
  * Enrolls an account as an affiliate. An account that is enrolled already keeps its code.
  * @throws ServiceError validation_error while the account is being deleted.
  */
-export async function enrollAffiliate(accountId: number): Promise<Affiliate> {
-  return withAccountLock(accountId, async (transaction, account) => {
+export async function enrollAffiliate(caller: Caller): Promise<Affiliate> {
+  const { accountId } = caller;
+  return withAccountOfCaller(caller, async (transaction, account) => {
     assertNotDeleting(account);
     for (;;) {
       const affiliate = await Affiliate.query(transaction).findById(accountId);

@@ -74,8 +74,8 @@ async function createAccountLink(connectAccountId: string): Promise<string | nul
  * Creates a connected account.
  * @param replaces the one that it replaces, which no longer exists.
  * @returns the id that is stored: another request may have created it first.
- * @throws ServiceError insufficient_scope if the account was handed over meanwhile: payouts of the new owner must not go
- *   to the former one.
+ * @throws ServiceError insufficient_scope if the account was handed over meanwhile: the former owner must not get
+ *   payouts of the new one.
  */
 async function createPayoutAccount(
   caller: Caller,

@@ -12,6 +12,8 @@ import { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { assertCredentialUnchanged, withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
@@ -35,17 +37,18 @@ import { syncSubscription } from './syncSubscription.ts';
  * the account is being deleted.
  */
 export async function startPlanCheckout(
-  accountId: number,
+  caller: Caller,
   slug: PlanSlug,
   requestKey: string,
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<CheckoutUrl> {
+  const { accountId } = caller;
   const account = await Account.query().findById(accountId).throwIfNotFound();
   assertNotDeleting(account, 'plan');
   await requireReleasedPlan(getPlanBySlug(slug));
   const checkoutUrl = await withCustomer(account, async (customerId) => {
     const current = (await findCurrentSubscription(account)) ?? (await syncAndFindCurrent(account, customerId));
-    if (current !== undefined) return startPlanChange(slug, account, current, origin);
+    if (current !== undefined) return startPlanChange(caller, slug, account, current, origin);
     await assertNoPendingPayment(accountId);
     const metadata = await getReferralMetadata(accountId);
     const request = { customerId, accountUuid: account.uuid, plan: slug, metadata };
@@ -60,8 +63,8 @@ export async function startPlanCheckout(
       details: { plan: slug },
       subject: { plan: slug },
     });
-  if (checkoutUrl === null) await activateSimulatedPlan(accountId, slug, record);
-  else await Account.transaction(record);
+  if (checkoutUrl === null) await activateSimulatedPlan(caller, slug, record);
+  else await withAccountOfCaller(caller, record);
   return checkoutUrl;
 }
 
@@ -100,6 +103,7 @@ async function assertNoPendingPayment(accountId: number): Promise<void> {
 }
 
 async function startPlanChange(
+  caller: Caller,
   slug: PlanSlug,
   account: Account,
   current: Subscription,
@@ -127,7 +131,7 @@ async function startPlanChange(
     if (!(err instanceof ProcessorError) || err.isCustomerGone) throw err;
     // The customer has to change something else about the subscription first, such as a scheduled change.
     logger.warn({ err, accountId: account.id }, 'plan change not available; opening the portal instead');
-    return openCustomerPortal(account.id, origin);
+    return openCustomerPortal(caller, origin);
   }
 }
 
@@ -141,12 +145,14 @@ function buildSamePlanError(slug: PlanSlug): ServiceError {
  * @throws ServiceError validation_error if the account is already on that plan.
  */
 async function activateSimulatedPlan(
-  accountId: number,
+  caller: Caller,
   slug: PlanSlug,
   record: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
   const plan = getPlanBySlug(slug);
+  const { accountId } = caller;
   await changeSubscription(accountId, async (transaction, account) => {
+    await assertCredentialUnchanged(transaction, caller);
     await record(transaction);
     const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
     if (current !== undefined && current.current_period_end > now()) {
@@ -183,9 +189,10 @@ async function activateSimulatedPlan(
  * @throws ServiceError validation_error while the account is being deleted.
  */
 export async function openCustomerPortal(
-  accountId: number,
+  caller: Caller,
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<string | null> {
+  const { accountId } = caller;
   const account = await Account.query().findById(accountId).throwIfNotFound();
   assertNotDeleting(account);
   await recordPortalPage(accountId);
@@ -193,7 +200,7 @@ export async function openCustomerPortal(
     mapProcessorErrors(processor.openPortal(customerId, config.BILLING_RETURN_URL)),
   );
   if (url !== null)
-    await Account.transaction((transaction) =>
+    await withAccountOfCaller(caller, (transaction) =>
       recordSecurityEvent(transaction, { accountId, event: 'billing_portal_opened', origin }),
     );
   return url;

@@ -9,9 +9,9 @@ import { topupCredits } from '../../spec/topupCredits.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import type { Caller } from '../accounts/caller.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
-import { withAccountLock } from '../credits/ledger.ts';
 import { applySnapshot, nextSyncVersion } from '../payments/accountSnapshot.ts';
 import { scheduleTasks } from '../tasks/scheduleTasks.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
@@ -23,19 +23,16 @@ import { findTopupSnapshot } from './topupPayments.ts';
  * Opens a checkout page for credits, at the rate of the account's current plan. If the processor needs no page, the
  * credits are added right away.
  * @param uuid the id of the top-up: the same for a repeated request.
+ * @throws ServiceError as {@link withAccountOfCaller}
  * @throws ServiceError subscription_required
  * @throws ServiceError rate_limited while too many top-ups of the account wait for payment.
  */
-export async function startTopupCheckout(
-  { accountId, member }: Caller,
-  amountCents: number,
-  uuid: string,
-): Promise<CheckoutUrl> {
+export async function startTopupCheckout(caller: Caller, amountCents: number, uuid: string): Promise<CheckoutUrl> {
   // Locked, so that concurrent requests are counted one after the other.
-  const { account, topup } = await withAccountLock(accountId, async (transaction, locked) => {
+  const { account, topup } = await withAccountOfCaller(caller, async (transaction, locked) => {
     const created = await createTopup(locked, 'manual', amountCents, uuid, {
       transaction,
-      memberNumber: member?.number,
+      memberNumber: caller.member?.number,
     });
     await assertOpenTopupLimit(transaction, created);
     return { account: locked, topup: created };

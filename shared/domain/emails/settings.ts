@@ -2,7 +2,8 @@ import { ServiceError } from '../../spec/errors.ts';
 import { EMAIL_KINDS, type EmailKind, type OwnerEmailKind, UNCONDITIONAL_EMAIL_KINDS } from '../../spec/events.ts';
 import { Account } from '../../tables/Account.ts';
 import { assertNotDeleting } from '../accounts/accounts.ts';
-import { withAccountLock } from '../credits/ledger.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { getLowCreditsThreshold } from '../credits/lowCredits.ts';
 
 /** Page of the settings. */
@@ -43,7 +44,7 @@ export async function getNotificationSettings(accountId: number): Promise<Notifi
  * @throws ServiceError validation_error for a kind that cannot be switched off, or if the account is being deleted.
  */
 export async function updateNotificationSettings(
-  accountId: number,
+  caller: Caller,
   { email = {}, creditsLowThreshold }: NotificationSettingsPatch,
 ): Promise<NotificationSettings> {
   const locked = EMAIL_KINDS.find((kind) => email[kind] === false && !isSwitchable(kind));
@@ -53,7 +54,7 @@ export async function updateNotificationSettings(
       field,
     });
   }
-  return withAccountLock(accountId, async (transaction, account) => {
+  return withAccountOfCaller(caller, async (transaction, account) => {
     if (account.erased_at !== null) return toSettings(account);
     assertNotDeleting(account);
     const changed = EMAIL_KINDS.filter((kind) => email[kind] !== undefined && isSwitchable(kind));

@@ -31,7 +31,7 @@ import {
   type SecurityEventName,
   SERVICE_ORIGIN,
 } from '../accounts/securityEvents.ts';
-import { findActiveSession } from './sessions.ts';
+import { assertSessionActive, findActiveSession } from './sessions.ts';
 import { grantStaffRights } from '../accounts/staffRights.ts';
 
 /**
@@ -174,7 +174,8 @@ export async function linkIdentity(
  * @param currentToken session cookie of the caller. Null for staff and the provider, who may remove the last identity
  *   that can sign in, and end all sessions of the identity.
  * @returns the removed identity.
- * @throws ServiceError not_found; validation_error for a person's last identity that can sign in.
+ * @throws ServiceError not_found; invalid_api_key if the caller's session has ended meanwhile; validation_error for a
+ *   person's last identity that can sign in.
  */
 export async function removeIdentity(
   personId: number,
@@ -193,6 +194,8 @@ export async function removeIdentity(
   return Account.transaction(async (transaction) => {
     const locked = await lockPerson(transaction, personId);
     const { person } = locked;
+    const sessionHash = currentToken === null ? null : sha256(currentToken);
+    if (sessionHash !== null) await assertSessionActive(transaction, sessionHash);
     // Locked before its sessions are deleted: a concurrent sign-in with it fails, instead of opening a session that
     // outlives the identity.
     const linked = await Identity.query(transaction).where({ person_id: personId }).orderBy('created_at').forUpdate();
@@ -206,7 +209,6 @@ export async function removeIdentity(
       );
     }
     const opened = Session.query(transaction).where({ identity_uuid: uuid });
-    const sessionHash = currentToken === null ? null : sha256(currentToken);
     if (sessionHash !== null) await recordIdentityRemoval(transaction, locked, removed, sessionHash, origin);
     await (sessionHash === null ? opened : opened.whereNot('token_hash', sessionHash)).delete();
     await Identity.query(transaction).delete().where({ uuid });

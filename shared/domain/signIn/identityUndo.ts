@@ -39,7 +39,7 @@ export async function recordIdentityRemoval(
   sessionHash: Buffer,
   origin: RequestOrigin,
 ): Promise<void> {
-  const session = await Session.query(transaction).findById(sessionHash).select('created_at');
+  const session = await Session.query(transaction).findById(sessionHash).select('created_at').throwIfNotFound();
   const { uuid, provider, issuer, subject, email, created_at: createdAt, staff_since: staffSince } = identity;
   const undoUntil = addMilliseconds(now(), IDENTITY_UNDO_DAYS * DAY_MS).toISOString();
   const removed: RemovedIdentity = {
@@ -51,7 +51,7 @@ export async function recordIdentityRemoval(
     email,
     created_at: createdAt.toISOString(),
     staff_since: staffSince?.toISOString() ?? null,
-    signed_in_at: (session?.created_at ?? now()).toISOString(),
+    signed_in_at: session.created_at.toISOString(),
     undo_until: undoUntil,
   };
   const member = members.find(({ role }) => role === 'owner') ?? members[0];

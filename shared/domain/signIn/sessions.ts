@@ -16,7 +16,7 @@ import { DAY_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
 import type { Caller, CallerMember } from '../accounts/caller.ts';
-import { accountSuspendedError } from '../accounts/credentials.ts';
+import { accountSuspendedError, SESSION_ENDED_MEANWHILE_DETAIL } from '../accounts/credentials.ts';
 import { describeRecipient, findPersonOfCaller, lockPerson } from '../accounts/people.ts';
 import {
   describeOrigin,
@@ -221,7 +221,8 @@ export async function findOwnSession(
 
 /**
  * Ends one session of the person of a caller immediately.
- * @throws ServiceError not_found when the person has no active session with that UUID.
+ * @throws ServiceError not_found when the person has no active session with that UUID; invalid_api_key if the caller's
+ *   own has ended meanwhile.
  */
 export async function revokeWebSession(caller: Caller, uuid: string, origin: RequestOrigin): Promise<void> {
   await Session.transaction(async (transaction) => {
@@ -265,6 +266,12 @@ export async function revokeOtherWebSessions(
   });
 }
 
+/** @throws ServiceError invalid_api_key if a session has ended before its person was locked. */
+export async function assertSessionActive(transaction: Transaction, sessionHash: Buffer): Promise<void> {
+  if ((await findActiveSession(sessionHash, transaction)) === undefined)
+    throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
+}
+
 /** Ends sessions of a person, with the accounts locked that they act on. */
 async function endOwnSessions(
   transaction: Transaction,
@@ -274,6 +281,7 @@ async function endOwnSessions(
   const person = await findPersonOfCaller(caller, transaction);
   if (person === undefined) return [];
   await lockPerson(transaction, person.id);
+  if (caller.credential.kind === 'session') await assertSessionActive(transaction, caller.credential.hash);
   const hashes = select(Session.query(transaction).where({ person_id: person.id })).select('token_hash');
   return Session.query(transaction).whereIn('token_hash', hashes).delete().returning('*');
 }

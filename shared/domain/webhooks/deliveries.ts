@@ -10,6 +10,7 @@ import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookDelivery } from '../../tables/WebhookDelivery.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { Caller } from '../accounts/caller.ts';
+import { withAccountOfCaller } from '../accounts/lockedCredentials.ts';
 import { assertEnabled, endpointNotFoundError, findEndpoint } from './findEndpoint.ts';
 import { assertReadable } from './readableTypes.ts';
 
@@ -158,7 +159,7 @@ export async function insertDelivery(
  *   insufficient_scope for an event that the caller may not read.
  */
 export async function redeliver(caller: Caller, endpointUuid: string, deliveryUuid: string): Promise<ListedDelivery> {
-  const redelivered = await WebhookEndpoint.transaction(async (transaction) => {
+  const redelivered = await withAccountOfCaller(caller, async (transaction) => {
     const endpoint = await WebhookEndpoint.query(transaction)
       .findOne({ account_id: caller.accountId, uuid: endpointUuid })
       .forNoKeyUpdate();

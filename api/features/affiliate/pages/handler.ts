@@ -15,7 +15,7 @@ import { AFFILIATE_PATH, type AffiliateOutcome, renderAffiliatePage } from './vi
 const withAffiliateErrors = showErrorsOn(renderAffiliatePage);
 
 export const becomeAffiliate = withAffiliateErrors(async (ctx) => {
-  await enrollAffiliate(requireCaller(ctx).accountId);
+  await enrollAffiliate(requireCaller(ctx));
   redirectWithOutcome(ctx, 'enrolled');
 });
 

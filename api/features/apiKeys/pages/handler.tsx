@@ -71,8 +71,8 @@ export const revokeKey = defineAccountAction({
     );
     return { question: t.revokeQuestion({ name }), consequences, button: t.revoke(), returnPath: KEYS_PATH };
   },
-  perform: async (ctx, { accountId }) => {
-    await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
+  perform: async (ctx, caller) => {
+    await revokeApiKey(caller, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
     return `${KEYS_PATH}?done=revoked`;
   },
 });

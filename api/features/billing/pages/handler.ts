@@ -29,16 +29,16 @@ const withBillingErrors = showErrorsOn(renderBillingPage);
 export const showBillingPage = withBillingErrors(renderBillingPage);
 
 export const choosePlan = withBillingErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
   const { plan } = parsePlanForm()({ plan: getForm(ctx).get('plan') ?? undefined });
   const { url } = await executeFormOnce(ctx, 'account.plan', { plan }, async (id) => ({
-    url: await startPlanCheckout(accountId, plan, id, getRequestOrigin(ctx)),
+    url: await startPlanCheckout(caller, plan, id, getRequestOrigin(ctx)),
   }));
   leadToPayment(ctx, url, 'plan');
 });
 
 export const openBillingPortal = withBillingErrors(async (ctx) => {
-  const url = await openCustomerPortal(requireCaller(ctx).accountId, getRequestOrigin(ctx));
+  const url = await openCustomerPortal(requireCaller(ctx), getRequestOrigin(ctx));
   if (url === null)
     throw new ServiceError(
       'validation_error',

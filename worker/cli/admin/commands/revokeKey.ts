@@ -1,6 +1,7 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { lookUpApiKeysForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeApiKey } from '../../../../shared/domain/accounts/apiKeys.ts';
+import { buildServiceCaller } from '../../../../shared/domain/accounts/caller.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, formatTime, printTable } from '../command.ts';
 import { getSystemActor, parseReason } from '../systemActor.ts';
@@ -25,6 +26,6 @@ export async function revokeKey({ args: [query = ''], options, shouldApply, prin
     print(`${what}, last used ${formatTime(key.last_used_at)}, would be revoked.`);
     return;
   }
-  await revokeApiKey(key.account_id, key.uuid, { actor: getSystemActor(parseReason(options)) });
+  await revokeApiKey(buildServiceCaller(key.account_id), key.uuid, { actor: getSystemActor(parseReason(options)) });
   print(`${what} is revoked.`);
 }

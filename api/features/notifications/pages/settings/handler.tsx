@@ -34,7 +34,7 @@ export const saveNotifications = showErrorsOn(renderNotificationsPage)(async (ct
       field: 'threshold',
     });
   const kinds = EMAIL_KINDS.filter(isSwitchable).map((kind) => [kind, form.has(kind)]);
-  await updateNotificationSettings(requireCaller(ctx).accountId, {
+  await updateNotificationSettings(requireCaller(ctx), {
     email: Object.fromEntries(kinds) as Record<string, boolean>,
     creditsLowThreshold: threshold === '' ? null : Number(threshold),
   });

@@ -10,6 +10,7 @@ import { findAccountForStaff } from '../../../../../shared/domain/staff/accountO
 import { reinstateAccount, suspendAccount } from '../../../../../shared/domain/staff/suspension.ts';
 import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
 import { revokeApiKey } from '../../../../../shared/domain/accounts/apiKeys.ts';
+import { buildServiceCaller } from '../../../../../shared/domain/accounts/caller.ts';
 import type { Account } from '../../../../../shared/tables/Account.ts';
 import type { Member } from '../../../../../shared/tables/Member.ts';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
@@ -120,7 +121,7 @@ export const revokeKey = defineAction({
     returnPath: getAccountPath(account),
   }),
   perform: async ({ key }, { actor }) => {
-    const isRevoked = await revokeApiKey(key.account_id, key.uuid, { actor });
+    const isRevoked = await revokeApiKey(buildServiceCaller(key.account_id), key.uuid, { actor });
     return isRevoked ? 'key-revoked' : UNCHANGED;
   },
 });
