@@ -46,10 +46,10 @@ describe('account pages, in a real browser', () => {
     return page;
   };
 
-  describe(`by keyboard, ${NARROW_WIDTH} pixels wide`, () => {
-    const openNarrow = (customer: TestCustomer | undefined, javaScriptEnabled: boolean) =>
-      open(customer, { javaScriptEnabled, viewport: { width: NARROW_WIDTH, height: 640 } });
+  const openNarrow = (customer: TestCustomer | undefined, javaScriptEnabled: boolean) =>
+    open(customer, { javaScriptEnabled, viewport: { width: NARROW_WIDTH, height: 640 } });
 
+  describe(`by keyboard, ${NARROW_WIDTH} pixels wide`, () => {
     it('signs in, completes the profile, chooses a plan, buys credits, and signs out, without scripts', async () => {
       const page = await openNarrow(undefined, false);
       await visit(page, '/sign-in');
