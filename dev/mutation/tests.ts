@@ -31,7 +31,7 @@ const TESTS: readonly (readonly [path: RegExp, names: string])[] = [
   ],
   [
     /generations\//,
-    'contract/createChecks contract/generations contract/estimates contract/generationCancellation contract/idempotencyKey flows/generationInputs flows/spendingLimits contract/generationFilters',
+    'contract/generations contract/estimates contract/generationCancellation contract/idempotencyKey flows/generationInputs flows/spendingLimits contract/generationFilters',
   ],
 ];
 

@@ -99,6 +99,9 @@ describe('estimates', () => {
         created.params,
         created.credits_charged,
       ]);
+      const { duration } = body.params as { duration?: number };
+      expect(created.credits_charged).to.equal(duration === undefined ? 8 : 7 * duration);
+      expect(created.params).to.include(body.params);
       expect(estimated.refusal).to.equal(null);
       expect(estimated.balance_after).to.equal(estimated.balance - created.credits_charged);
       expect(await customer.balance()).to.equal(estimated.balance_after);
@@ -133,6 +136,7 @@ describe('estimates', () => {
     it('is the error of the create in every state, in the same order of precedence', async () => {
       const customer = await service.createCustomer(null);
       await setModelHealth(service, 'imgmodel-2', 'offline');
+      expectError(await create(customer, { params: { resolution: '3K' } }), 'validation_error', 'params.resolution');
       await expectPrediction(customer, 'subscription_required');
       await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
       await expectPrediction(customer, 'model_unavailable');
@@ -157,6 +161,7 @@ describe('estimates', () => {
       await setModelHealth(service, 'imgmodel-2', 'offline');
       const offline = (await estimate(customer)).body;
       expect([offline.affordable, offline.refusal.error]).to.deep.equal([true, 'model_unavailable']);
+      expect(offline.refusal.detail).to.include('imgmodel-2');
     });
 
     it('says that a create would try an automatic top-up, which the estimate does not', async () => {

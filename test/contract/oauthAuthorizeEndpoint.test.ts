@@ -144,6 +144,9 @@ describe('the authorization endpoint', () => {
         ['invalid_scope', { scope: 'constructor' }],
         ['invalid_target', { resource: 'https://elsewhere.example/mcp' }],
         ['invalid_target', { resource: `${service.baseUrl}/mcp/more` }],
+        ['invalid_target', { resource: `${service.baseUrl}/mcp?x` }],
+        ['invalid_target', { resource: `${service.baseUrl.replace(/:\d+$/, '')}/mcp` }],
+        ['invalid_target', { resource: `${service.baseUrl.replace('http:', 'https:')}/mcp` }],
         ['invalid_target', { resource: service.baseUrl }],
       ];
       for (const [error, changes] of wrong) {

@@ -136,7 +136,11 @@ describe('the token endpoint', () => {
         expect((await (await newCode({ resource })).exchange({ resource })).status).to.equal(200);
       const { exchange } = await newCode();
       expectOAuthError(await (await newCode()).exchange({ resource: `${service.baseUrl}/MCP` }), 'invalid_target');
-      expectOAuthError(await exchange({ resource: 'https://elsewhere.example/mcp' }), 'invalid_target');
+      const elsewhere = await exchange({ resource: 'https://elsewhere.example/mcp' });
+      expectOAuthError(elsewhere, 'invalid_target');
+      expect(elsewhere.body.error_description).to.equal(
+        `resource must be ${service.baseUrl}/mcp or ${service.baseUrl}/api/ here.`,
+      );
       expect((await exchange()).status).to.equal(200);
     });
   });

@@ -19,7 +19,6 @@ import { expectOAuthError } from '../harness/oauthErrors.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { buildPath, filterRoutes, isChange, VALID_BODIES } from '../harness/routes.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { setApplicationLimit } from '../harness/spendingLimits.ts';
 import { useTestService } from '../harness/testService.ts';
 
 const SCOPES: Record<string, readonly string[]> = {
@@ -186,18 +185,6 @@ describe('access tokens on the REST interface', () => {
       await requestAccountDeletion(buildServiceCaller(accountId), customer.email, SERVICE_ORIGIN);
       expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
     });
-  });
-
-  it('20 concurrent creates with two tokens of one application spend exactly its limit', async () => {
-    const customer = await service.createCustomer('studio');
-    const programs = [await openApplication(customer), await openApplication(customer)];
-    await setApplicationLimit(service, customer, client.clientId, { credits: 24, period: 'month' });
-    const statuses = await Promise.all(
-      Array.from({ length: 20 }, async (_, index) => (await programs[index % 2]?.createGeneration(IMAGE))?.status),
-    );
-    expect(statuses.filter((status) => status === 201)).to.have.lengthOf(3);
-    expect(statuses.filter((status) => status === 402)).to.have.lengthOf(17);
-    expect(await customer.balance()).to.equal(3_000 - 24);
   });
 
   it('idempotency keys and rate limits are those of the account, whatever the credential', async () => {

@@ -1,9 +1,9 @@
 import type { FakeUpstream } from './fakeUpstream.ts';
 
-/** Forms in which OpenAI-compatible upstreams return images. */
-export type ImageForm = 'b64_json' | 'url' | 'data url' | 'url of another host';
+/** Addresses that OpenAI-compatible upstreams return instead of the content of an image. */
+type ImageForm = 'url' | 'data url' | 'url of another host';
 
-/** Makes a fake return images in another form, with null in the fields that are not used. */
+/** Makes a fake return the address of an image instead of its content. */
 export function returnImagesAs(fake: FakeUpstream, form: ImageForm, otherUrl: string): void {
   fake.changeBody = (body, operation) => {
     if (operation !== 'submit' || !Array.isArray(body.data)) return body;
@@ -13,7 +13,6 @@ export function returnImagesAs(fake: FakeUpstream, form: ImageForm, otherUrl: st
       'data url': `data:image/png;base64,${base64}`,
       'url of another host': `${otherUrl}/files/image.png`,
     };
-    const image = form === 'b64_json' ? { b64_json: base64, url: null } : { b64_json: null, url: urls[form] };
-    return { ...body, data: [{ ...image, revised_prompt: 'a picture' }] };
+    return { ...body, data: [{ b64_json: null, url: urls[form], revised_prompt: 'a picture' }] };
   };
 }

@@ -17,10 +17,14 @@ import type { ProviderCase } from '../fakes/providers/providerFake.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { makeImage, upload } from '../harness/inputImages.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
+import { captureUpstreamError, getHandle } from '../harness/upstreamAdapter.ts';
 import { postponePolls, waitForStoredEnd } from '../harness/upstreamCallbacks.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 const CALLBACK_FIELDS = /^https?:.*\/upstream-events\//;
+
+/** The provider whose outages are tested with the whole service, which treats all providers alike. */
+const WHOLE = PROVIDER_CASES.find(({ failure }) => failure !== undefined);
 
 const getSlug = ({ provider, kind }: ProviderCase) => `${provider}-${kind}`;
 /** Fakes of all providers, each of which may make images and videos. */
@@ -118,6 +122,14 @@ describe('the providers whose descriptions come with the service', () => {
       return { uuid: created.uuid as string, prompt };
     };
     const getRoute = () => findUpstreamRoute(getModelBySlug(slug), provider, model) as UpstreamRoute;
+    const listInputs = () => listParams(getModelBySlug(slug).definition);
+    const submit = (params = listInputs()[0]) =>
+      getUpstream(getRoute()).submit({
+        generationId: randomUUID(),
+        input: buildUpstreamInput(getRoute(), { prompt: 'a lighthouse', ...params }),
+        deadlineAt: new Date(Date.now() + 60_000),
+        newFile: newTempFile,
+      });
     const withoutCallback = (input: object) =>
       Object.fromEntries(
         Object.entries(input).filter(
@@ -143,15 +155,8 @@ describe('the providers whose descriptions come with the service', () => {
       });
 
       it('accepts every value of the parameters', async () => {
-        for (const params of listParams(getModelBySlug(slug).definition)) {
-          const input = buildUpstreamInput(getRoute(), { prompt: 'a lighthouse', ...params });
-          const request = {
-            generationId: randomUUID(),
-            input,
-            deadlineAt: new Date(Date.now() + 60_000),
-            newFile: newTempFile,
-          };
-          const { state } = await getUpstream(getRoute()).submit(request);
+        for (const params of listInputs()) {
+          const { state } = await submit(params);
           expect(state, JSON.stringify(params)).to.be.oneOf(['accepted', 'succeeded']);
         }
       });
@@ -169,26 +174,34 @@ describe('the providers whose descriptions come with the service', () => {
           expect(await customer.balance()).to.equal(balance);
         });
 
-      it('submits again while the provider is busy, and makes one job', async () => {
+      it('is unavailable while it is busy, for as long as it says, and makes no job', async () => {
         fake.faults.submit = { status: 429, headers: { 'retry-after': '1' }, body: {} };
-        const { uuid } = await create();
-        while (fake.calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
-        fake.faults = {};
-        expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
-        expect(fake.jobs).to.have.length(1);
+        const error = await captureUpstreamError(submit());
+        expect(error).to.include({ fault: 'unavailable', isAccountError: false, retryAfterMs: 1_000 });
+        expect(fake.jobs).to.have.length(0);
       });
+
+      if (provided === WHOLE)
+        it('is submitted to again while it is busy, polled through an outage, and makes one job', async () => {
+          fake.faults.submit = { status: 429, headers: { 'retry-after': '1' }, body: {} };
+          fake.outcome = 'wait';
+          const { uuid } = await create();
+          while (fake.calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+          fake.faults = { status: 503, result: 503 };
+          while (fake.jobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+          await customer.readGeneration(uuid);
+          fake.end('succeeded');
+          fake.faults = {};
+          expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
+          expect(fake.jobs).to.have.length(1);
+        });
 
       it('is probed with its key', async () => {
         const route = getRoute();
         await getUpstream(route).probe();
         const wrong = { ...route, upstream: { ...route.upstream, name: `${provider}-wrong`, key: 'wrong' } };
-        const error: Error = await getUpstream(wrong)
-          .probe()
-          .then(
-            () => new Error('the probe succeeded'),
-            (reason: Error) => reason,
-          );
-        expect(error).to.include({ name: 'UpstreamError', isAccountError: true });
+        const error = await captureUpstreamError(getUpstream(wrong).probe());
+        expect(error).to.include({ isAccountError: true });
       });
 
       if (failure !== undefined) {
@@ -200,16 +213,15 @@ describe('the providers whose descriptions come with the service', () => {
           expect(await customer.balance()).to.equal(balance);
         });
 
-        it('polls through an outage', async () => {
+        it('is polled again after an outage', async () => {
           fake.outcome = 'wait';
-          const { uuid } = await create();
-          while (fake.jobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+          const handle = getHandle(await submit());
           fake.faults = { status: 503, result: 503 };
-          await customer.readGeneration(uuid);
           fake.end('succeeded');
+          const error = await captureUpstreamError(getUpstream(getRoute()).poll(handle));
+          expect(error).to.include({ fault: 'unavailable', hasResponse: true });
           fake.faults = {};
-          expect(await customer.waitForEnd(uuid)).to.include({ status: 'succeeded' });
-          expect(fake.jobs).to.have.length(1);
+          expect(await getUpstream(getRoute()).poll(handle)).to.include({ state: 'succeeded' });
         });
       }
 

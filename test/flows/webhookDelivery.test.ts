@@ -280,18 +280,6 @@ describe('the delivery of a webhook', () => {
     expect(await readDisabledEvents()).to.have.length(1);
   });
 
-  it('counts the five days from the first failure after the last success', async () => {
-    const endpoint = await createReceiving(500);
-    const first = await deliverOne(endpoint);
-    receiver.behaviours.set(endpoint.path, 'accept');
-    await moveClockAfter(service, first.next_attempt_at!);
-    await deliverDue();
-    receiver.behaviours.set(endpoint.path, 500);
-    await service.moveClockTo(new Date(service.now.getTime() + 6 * DAY_MS));
-    await deliverOne(endpoint);
-    expect((await readEndpoint(service, endpoint.id)).disabled_at).to.equal(null);
-  });
-
   it('fails deliveries that were created while the endpoint was disabled', async () => {
     const endpoint = await createReceiving();
     await customer.request('PATCH', `/api/webhooks/${endpoint.uuid}/`, { body: { enabled: false } });

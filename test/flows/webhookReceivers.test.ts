@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { Webhook } from 'standardwebhooks';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { waitUntil } from '../../dev/local/servers/processes.ts';
 import {
@@ -139,12 +138,6 @@ describe('the receivers in docs/webhooks.md', () => {
       });
     });
   }
-
-  it('agree with the official library about a valid message and a changed one', () => {
-    const webhook = new Webhook(keys.secret);
-    expect(webhook.verify(BODY, buildHeaders())).to.deep.equal(JSON.parse(BODY));
-    expect(() => webhook.verify(`${BODY} `, buildHeaders())).to.throw('No matching signature found');
-  });
 
   it('verify.mjs accepts the signature of the key pair, and no other message, time or key', async () => {
     const { isSignedBy } = (await import(pathToFileURL(join(folder, 'verify.mjs')).href)) as {

@@ -79,11 +79,6 @@ export class StripeFixture {
   readReversals(id: string) {
     return this.stripe.readReversals({ id, paidCents: 34_800, hasCreditNotes: false });
   }
-
-  createConnectedAccount(accountUuid: string, replaces?: string): Promise<string> {
-    const owner = { accountUuid, email: 'ada@example.com', ...(replaces && { replaces }) };
-    return this.stripe.createConnectedAccount(owner);
-  }
 }
 
 export function createProcessor(fake: FakeStripe, options: Partial<StripeOptions> = {}): StripeProcessor {

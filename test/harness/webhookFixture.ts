@@ -1,8 +1,9 @@
 import { getDefaultSecret } from '../../shared/domain/webhooks/defaultEndpoint.ts';
 import { deliverWebhooks } from '../../shared/domain/webhooks/deliverWebhooks.ts';
-import { waitForInFlight } from '../../shared/lib/drain.ts';
+import { resetDraining, startDraining, waitForInFlight } from '../../shared/lib/drain.ts';
 import type { WebhookDelivery } from '../../shared/tables/WebhookDelivery.ts';
 import type { WebhookEndpoint } from '../../shared/tables/WebhookEndpoint.ts';
+import type { WebhookReceiver } from '../fakes/webhookReceiver.ts';
 import type { ApiResponse, TestCustomer } from './apiClient.ts';
 import { startTestService, type TestService } from './testService.ts';
 import { useService } from './useService.ts';
@@ -94,6 +95,14 @@ export async function readEndpoint(service: TestService, endpointId: number): Pr
 export async function deliverDue(): Promise<void> {
   await deliverWebhooks();
   await waitForInFlight();
+}
+
+/** Stops a receiver, which ends the attempts that it does not respond to, and waits until all are recorded. */
+export async function endAttempts(receiver: WebhookReceiver): Promise<void> {
+  startDraining();
+  await receiver.stop();
+  await waitForInFlight();
+  resetDraining();
 }
 
 /** Moves the clock of a service to shortly after a time. */

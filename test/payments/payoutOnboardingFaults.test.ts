@@ -42,10 +42,11 @@ describe('payout onboarding with faults of connected accounts', () => {
       expect(await stats()).to.include({ pending_cents: COMMISSION.lite, paid_cents: 0 });
       expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
       const [refused] = await fixture.billing.service.sql(
-        `SELECT p.status FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.connect_account_id = $1`,
+        `SELECT p.status, p.last_error FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.connect_account_id = $1`,
         [accountId],
       );
-      expect(refused).to.deep.equal({ status: 'rejected' });
+      expect(refused.status).to.equal('rejected');
+      expect(refused.last_error).to.be.a('string').and.not.include('STRIPE_SECRET_KEY');
       // An old page does not create another account.
       const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
       expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/affiliate/']);

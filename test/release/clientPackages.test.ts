@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ROOT } from '../../dev/local/environment/build.ts';
-import { type ProgramOptions, type ProgramResult, startProgram } from '../../dev/local/environment/program.ts';
+import { type ProgramResult, startProgram } from '../../dev/local/environment/program.ts';
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { CLIENT_GUIDE, ClientProject, SHELL_BLOCKS } from '../harness/clientProject.ts';
@@ -63,12 +63,6 @@ describe('the packages for customers, installed from the service', function () {
   const runNode = async (args: string[]): Promise<{ status: number | null; output: string }> => {
     const { status, out, err } = await project.run(process.execPath, args);
     return { status, output: out + err };
-  };
-  /** Runs a command with --json and returns what it printed. */
-  const runJson = async (args: string[], env: ProgramOptions['env'] = {}): Promise<any> => {
-    const { status, out, err } = await project.run('genmeter', [...args, '--json'], { env });
-    expect([status, err], args.join(' ')).to.deep.equal([0, '']);
-    return JSON.parse(out);
   };
   /** Runs a program that a machine may not have. @returns null if it is missing. */
   const tryRun = (file: string, args: string[]): Promise<ProgramResult | null> =>
@@ -160,41 +154,6 @@ export async function receive(request: Request): Promise<number | undefined> {
     }
     expect(statSync(join(project.folder, '.config/genmeter/credentials.json')).mode & 0o777).to.equal(0o600);
     expect(readdirSync(folder)).to.have.length(2).and.include('lighthouse.png');
-  });
-
-  it('create, change, list and revoke keys with options, which apply to the commands that use them', async () => {
-    const options = ['--scopes', 'svc:read,svc:write', '--expires', '2099-01-01', '--limit', '20/day'];
-    const places = ['--models', 'imgmodel-2', '--ips', '127.0.0.0/8,::1'];
-    const { key, ...created } = await runJson(['keys', 'create', 'nightly job', ...options, ...places]);
-    expect(created).to.deep.include({
-      name: 'nightly job',
-      scopes: ['svc:read', 'svc:write'],
-      expires_at: '2099-01-01T00:00:00.000Z',
-      credit_limit: { credits: 20, period: 'day' },
-      allowed_models: ['imgmodel-2'],
-      allowed_ips: ['127.0.0.0/8', '::1'],
-    });
-    const env = { GENMETER_KEY: key };
-    const createImage = ['create', 'image', 'A lighthouse', '--wait'];
-    const image = await runJson(createImage, env);
-    await runJson(createImage, env);
-    const limited = await project.run('genmeter', [...createImage, '--json'], { env });
-    expect([limited.status, JSON.parse(limited.err).error]).to.deep.equal([4, 'spending_limit_reached']);
-    const video = await project.run('genmeter', ['create', 'video', 'Waves', '--json'], { env });
-    expect([video.status, JSON.parse(video.err).error]).to.deep.equal([1, 'insufficient_scope']);
-
-    const removed = ['--limit', 'none', '--models', 'none', '--expires', 'none', '--name', 'weekly job'];
-    const changed = await runJson(['keys', 'update', created.uuid, ...removed]);
-    expect(changed).to.include({ name: 'weekly job' });
-    expect(changed).to.not.have.any.keys('credit_limit', 'allowed_models', 'expires_at');
-    await runJson(createImage, env);
-    const listed = await runJson(['list', '-n', '3', '--kind', 'image'], env);
-    expect(listed.map(({ uuid }: { uuid: string }) => uuid)[2]).to.equal(image.uuid);
-    expect((await runJson(['usage'], env)).credits.balance).to.equal(await customer.balance());
-    const used = (await runJson(['usage', '--by-key'])).find((one: { uuid: string }) => one.uuid === created.uuid);
-    expect(used).to.include({ name: 'weekly job', credits: 24, count: 3 });
-    expect(await runJson(['keys', 'revoke', created.uuid])).to.deep.equal({ revoked: true });
-    expect((await project.run('genmeter', ['usage'], { env })).status).to.equal(3);
   });
 
   it('show the progress of a create on a terminal, then store its output', async function () {

@@ -27,6 +27,8 @@ const PROTOCOLS = {
 
 for (const [name, env] of Object.entries(PROTOCOLS)) {
   describe(`call-backs of ${name}`, () => {
+    /** Registers a test of what does not depend on the protocol. */
+    const itForOne: (title: string, run: () => Promise<void>) => void = name === 'fal' ? it : () => {};
     const provider = new FakeUpstream();
     let service: TestService;
     let upstream: FakeUpstream;
@@ -61,7 +63,7 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       return { uuid, prompt, job: upstream.jobsFor(prompt)[0] as UpstreamJob };
     }
 
-    it('end a generation at once, long before its next poll', async () => {
+    itForOne('end a generation at once, long before its next poll', async () => {
       upstream.deliver = (callback) => void sendCallback(callback);
       const { uuid } = await createEnded();
       expect(await waitForStoredEnd(service, uuid, 30_000)).to.equal('succeeded');
@@ -74,7 +76,7 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
     });
 
-    it('are not believed: a generation that still runs at the upstream stays queued', async () => {
+    itForOne('are not believed: a generation that still runs at the upstream stays queued', async () => {
       const { uuid, prompt } = await customer.createImage();
       await postponePolls(service, uuid);
       const job = upstream.jobsFor(prompt)[0] as UpstreamJob;
@@ -126,7 +128,7 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
     });
 
-    it('have no effect on a generation that has ended', async () => {
+    itForOne('have no effect on a generation that has ended', async () => {
       const { uuid, job } = await createEnded();
       const callback = buildCallback(service, job);
       await postCallback(callback);
@@ -139,7 +141,7 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect(job.polls).to.have.length(polls);
     });
 
-    it('lead to at most one poll in 2 seconds, however often they are repeated', async () => {
+    itForOne('lead to at most one poll in 2 seconds, however often they are repeated', async () => {
       const { uuid, prompt } = await customer.createImage();
       await postponePolls(service, uuid);
       const job = upstream.jobsFor(prompt)[0] as UpstreamJob;
@@ -163,27 +165,30 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
 
-    it('that arrive before the response to the submit is recorded make the first poll follow at once', async () => {
-      const { uuid, job } = await createEnded();
-      // As it is while the response is on its way.
-      const [row] = await service.sql(
-        `UPDATE generations SET submit_started_at = submitted_at, submitted_at = NULL, upstream_handle = NULL,
+    itForOne(
+      'that arrive before the response to the submit is recorded make the first poll follow at once',
+      async () => {
+        const { uuid, job } = await createEnded();
+        // As it is while the response is on its way.
+        const [row] = await service.sql(
+          `UPDATE generations SET submit_started_at = submitted_at, submitted_at = NULL, upstream_handle = NULL,
                 polled_at = NULL, next_poll_at = NULL, leased_until = now() + interval '1 minute'
           WHERE uuid = $1
          RETURNING uuid, account_id, upstream, upstream_model, submit_started_at AS since, failed_over_at, 8000 AS "firstPollDelayMs",
                    (SELECT upstream_handle FROM generations WHERE uuid = $1) AS handle`,
-        [uuid],
-      );
-      expect((await postCallback(buildCallback(service, job))).status).to.equal(204);
-      expect(await readPollState(service, uuid))
-        .to.include({ polled_at: null })
-        .and.not.include({ next_poll_at: null });
-      expect(await recordAccepted(row)).to.equal('poll due');
-      // The sweep enqueues the poll if the job is lost, as here.
-      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
-    });
+          [uuid],
+        );
+        expect((await postCallback(buildCallback(service, job))).status).to.equal(204);
+        expect(await readPollState(service, uuid))
+          .to.include({ polled_at: null })
+          .and.not.include({ next_poll_at: null });
+        expect(await recordAccepted(row)).to.equal('poll due');
+        // The sweep enqueues the poll if the job is lost, as here.
+        expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+      },
+    );
 
-    it('of an earlier submit have no effect', async () => {
+    itForOne('of an earlier submit have no effect', async () => {
       const { uuid, job } = await createEnded();
       const callback = buildCallback(service, job);
       await service.sql("UPDATE generations SET submitted_at = submitted_at + interval '1 second' WHERE uuid = $1", [
@@ -195,7 +200,7 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
 
-    it('end a read that waits, without polls of that read while call-backs arrive', async () => {
+    itForOne('end a read that waits, without polls of that read while call-backs arrive', async () => {
       upstream.deliver = (callback) => void sendCallback(callback);
       // A verified call-back shows that they arrive.
       const earlier = await createEnded();
@@ -213,13 +218,13 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect((await waiting).body.status).to.equal('succeeded');
     });
 
-    it('may be lost: polls end the generation', async () => {
+    itForOne('may be lost: polls end the generation', async () => {
       upstream.outcome = 'succeed';
       const { uuid } = await customer.createImage();
       expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
     });
 
-    it('stay queued until the sweep if their job is lost: the row says that a poll is due', async () => {
+    itForOne('stay queued until the sweep if their job is lost: the row says that a poll is due', async () => {
       const { uuid, job } = await createEnded();
       const startedAt = Date.now();
       await postCallback(buildCallback(service, job));
@@ -240,18 +245,21 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
     });
 
-    it('are accepted from an address that is over its limit, because providers share addresses with strangers', async () => {
-      const { uuid, job } = await createEnded();
-      const api = await service.startApi({ RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '3' });
-      const genuine = redirect(buildCallback(service, job), api);
-      const invented = { ...genuine, url: new URL('/upstream-events/x', api.baseUrl).href };
-      const statuses: number[] = [];
-      for (let count = 0; count < 5; count += 1) statuses.push((await postCallback(invented)).status);
-      expect(statuses).to.deep.equal([404, 404, 404, 429, 429]);
-      expect((await postCallback(redirect(buildForgedCallback(service, job), api))).status).to.equal(429);
-      expect((await postCallback(genuine)).status).to.equal(204);
-      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
-    });
+    itForOne(
+      'are accepted from an address that is over its limit, because providers share addresses with strangers',
+      async () => {
+        const { uuid, job } = await createEnded();
+        const api = await service.startApi({ RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '3' });
+        const genuine = redirect(buildCallback(service, job), api);
+        const invented = { ...genuine, url: new URL('/upstream-events/x', api.baseUrl).href };
+        const statuses: number[] = [];
+        for (let count = 0; count < 5; count += 1) statuses.push((await postCallback(invented)).status);
+        expect(statuses).to.deep.equal([404, 404, 404, 429, 429]);
+        expect((await postCallback(redirect(buildForgedCallback(service, job), api))).status).to.equal(429);
+        expect((await postCallback(genuine)).status).to.equal(204);
+        expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+      },
+    );
 
     const countFetches = () => upstream.requests.filter(({ call }) => /jwks\.json|default\/secret/.test(call)).length;
 

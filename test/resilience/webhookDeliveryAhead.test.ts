@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { attemptDeliveries } from '../../shared/domain/webhooks/attempts.ts';
 import { toOutcome } from '../../shared/domain/webhooks/outcomes.ts';
 import { type LeasedDelivery, recordAndClaim } from '../../shared/domain/webhooks/recordAndClaim.ts';
-import { resetDraining, startDraining, waitForInFlight } from '../../shared/lib/drain.ts';
+import { startDraining, waitForInFlight } from '../../shared/lib/drain.ts';
 import { WEBHOOK_CONCURRENCY } from '../../shared/spec/webhookDelivery.ts';
 import { WebhookReceiver } from '../fakes/webhookReceiver.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 import {
   createTestEndpoint,
   deliverDue,
+  endAttempts,
   insertDeliveries,
   readDeliveries,
   readEndpoint,
@@ -98,7 +99,7 @@ describe('deliveries that are leased in advance', () => {
     const ends = await attemptEight();
     await eventually('those that wait are given up', () => ends.length > 0);
     expect(ends).to.deep.equal(Array(6).fill('released'));
-    await endAttempts();
+    await endAttempts(receiver);
     expect(receiver.at(path)).to.have.length(2);
   });
 
@@ -115,7 +116,7 @@ describe('deliveries that are leased in advance', () => {
     const ends = await attemptEight();
     startDraining();
     expect(ends).to.deep.equal(Array(6).fill('released'));
-    await endAttempts();
+    await endAttempts(receiver);
   });
 
   it('are due again as soon as they were released, as before', async () => {
@@ -139,10 +140,3 @@ describe('deliveries that are leased in advance', () => {
     expect(receiver.received).to.deep.equal([]);
   });
 });
-
-/** Has attempts in flight given up, as at the end of a process. */
-async function endAttempts(): Promise<void> {
-  startDraining();
-  await waitForInFlight();
-  resetDraining();
-}

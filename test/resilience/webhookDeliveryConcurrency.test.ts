@@ -11,6 +11,7 @@ import {
   createDefaultEndpoint,
   createTestEndpoint,
   deliverDue,
+  endAttempts,
   insertDeliveries,
   readDeliveries,
   readEndpoint,
@@ -66,12 +67,11 @@ describe('webhook endpoints that do not respond', () => {
     expect(quantile(times, 0.99)).to.be.below((2 / 3) * WEBHOOK_ATTEMPT_TIMEOUT_MS);
     // Each of the others holds one connection until its first attempt has failed.
     for (const { path } of hanging) expect(receiver.at(path)).to.have.length(1);
-    receiver.behaviours.clear();
-    await deliverDue();
-    for (const { id, path } of healthy) {
-      expect(await isDelivered(service, { id } as TestEndpoint, 20)).to.equal(true);
+    for (const { path, ...endpoint } of healthy) {
+      await eventually('all are recorded', () => isDelivered(service, endpoint, 20));
       expect(receiver.peaks.get(path)).to.be.most(WEBHOOK_CONCURRENCY);
     }
+    await endAttempts(receiver);
   });
 
   it('leave attempts to others if they are those of 26 accounts, and were quick before', async () => {
@@ -88,8 +88,7 @@ describe('webhook endpoints that do not respond', () => {
     await deliverWebhooks();
     await eventually('delivered to the other', () => receiver.at('/other').length === 1);
     expect(performance.now() - startedAt).to.be.below((2 / 3) * WEBHOOK_ATTEMPT_TIMEOUT_MS);
-    receiver.behaviours.clear();
-    await deliverDue();
+    await endAttempts(receiver);
   });
 
   it('do not delay others of the same account that are the webhook_url of generations', async () => {
@@ -102,41 +101,7 @@ describe('webhook endpoints that do not respond', () => {
     await deliverWebhooks();
     await eventually('delivered to the other', () => receiver.at('/good').length === 10);
     expect(performance.now() - startedAt).to.be.below((2 / 3) * WEBHOOK_ATTEMPT_TIMEOUT_MS);
-    receiver.behaviours.clear();
-    await deliverDue();
-  });
-
-  it('get one attempt at a time once they have failed', async () => {
-    const { receiver, service, endpoints } = await startWithEndpoints(1, { workers: 0 });
-    const [endpoint] = endpoints;
-    receiver.behaviours.set(endpoint!.path, 500);
-    await insertDeliveries(service, endpoint!.id, 30);
-    await deliverDue();
-    expect(receiver.at(endpoint!.path)).to.have.length(30);
-    expect(receiver.peaks.get(endpoint!.path)).to.equal(1);
-  });
-});
-
-describe('a webhook endpoint with an attempt in flight', () => {
-  afterEach(stopRunning);
-
-  it('receives a delivery that was created while another one is in progress', async () => {
-    const { receiver, service, endpoints } = await startWithEndpoints(1, { workers: 0 });
-    const [endpoint] = endpoints;
-    // Successes raise the number of concurrent attempts.
-    await insertDeliveries(service, endpoint!.id, 4);
-    receiver.onReceived = ({ path }) => {
-      if (receiver.at(path).length === 4) receiver.behaviours.set(path, 'slow');
-    };
-    await deliverWebhooks();
-    await eventually('the slow one has arrived', () => receiver.at(endpoint!.path).length >= 4);
-    receiver.behaviours.clear();
-    await insertDeliveries(service, endpoint!.id, 1);
-    await deliverWebhooks();
-    await eventually('the other one has arrived', () => receiver.at(endpoint!.path).length === 5);
-    await deliverDue();
-    expect(await isDelivered(service, endpoint!, 5)).to.equal(true);
-    expect(await readEndpoint(service, endpoint!.id)).to.include({ concurrency: 1, next_delivery_at: null });
+    await endAttempts(receiver);
   });
 });
 
@@ -176,22 +141,6 @@ describe('several workers that deliver webhooks', () => {
     const [first, second] = receiver.at(endpoint!.path);
     expect(second!.id).to.equal(first!.id);
     expect(second!.timestamp).to.be.above(first!.timestamp);
-  });
-
-  it('do not record an attempt whose delivery another one has leased meanwhile', async () => {
-    const { receiver, service, endpoints } = await startWithEndpoints(1, { workers: 0 });
-    const { id, path } = endpoints[0]!;
-    receiver.behaviours.set(path, 'slow');
-    await insertDeliveries(service, id);
-    await deliverWebhooks();
-    await eventually('the attempt has arrived', () => receiver.at(path).length === 1);
-    const later = new Date(service.now.getTime() + 60_000);
-    await service.sql('UPDATE webhook_deliveries SET leased_until = $2 WHERE endpoint_id = $1', [id, later]);
-    await deliverDue();
-    const [delivery] = await readDeliveries(service, id);
-    expect(delivery).to.include({ status: 'pending', attempts: 0 });
-    expect(delivery!.leased_until).to.deep.equal(later);
-    expect(delivery!.attempt_log).to.deep.equal([]);
   });
 
   it('end within seconds, and leave an attempt in progress to another one', async () => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import type Stripe from 'stripe';
-import type { PaidInvoice } from '../../shared/gateways/payments/paymentProcessor.ts';
 import { voidCreditNote } from '../fakes/stripe/outOfBand.ts';
 import { findCharge } from '../fakes/stripe/reversals.ts';
 import { getId } from '../fakes/stripe/store.ts';
@@ -89,24 +88,6 @@ describe('invoices at Stripe', () => {
   });
 
   describe('an invoice of a subscription', () => {
-    it('reports the paid amount and the refunded part of it', async () => {
-      const { invoiceId, accountUuid, customerId, subscriptionId } = await fixture.createPaidInvoice();
-      const { paidAt, ...read } = (await fixture.stripe.readInvoice(invoiceId)) as PaidInvoice;
-      expect(read).to.deep.equal({
-        customerId,
-        subscriptionId,
-        accountUuid,
-        isSupportedCurrency: true,
-        isForPlan: true,
-        paidCents: 34_800,
-        netCents: 34_800,
-        reversedCents: 0,
-      });
-      expect(Math.abs(paidAt.getTime() - fixture.fake.now().getTime())).to.be.below(60_000);
-      fixture.fake.refund(invoiceId, 800);
-      expect(await fixture.stripe.readInvoice(invoiceId)).to.include({ paidCents: 34_800, reversedCents: 800 });
-    });
-
     it('counts credit notes of refunds outside of Stripe, except void ones', async () => {
       const { invoiceId } = await fixture.createPaidInvoice();
       const note = fixture.fake.creditOutOfBand(invoiceId, 4_000);

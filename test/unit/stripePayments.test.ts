@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { DAY_MS } from '../../shared/spec/durations.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import {
   buildTopupOrder,
@@ -48,22 +47,6 @@ describe('payments at Stripe', () => {
       };
       expect(await fixture.readPayment(intentId)).to.deep.equal(paid);
       expect(await fixture.stripe.findPaymentMethod(customerId)).to.match(/^pm_/);
-    });
-
-    it('was collected when the bank paid, however late that is asked for', async () => {
-      const { customerId } = await fixture.createCustomer();
-      const { url } = await fixture.stripe.openTopupCheckout({ customerId, ...buildTopupOrder() }, RETURN_URLS);
-      const intentId = fixture.fake.completeCheckout(url, { async: true }).payment_intent as string;
-      const chargedAt = fixture.fake.now();
-      fixture.fake.advanceTo(new Date(chargedAt.getTime() + 4 * DAY_MS));
-      expect(await fixture.stripe.findCollectionTime(intentId, chargedAt)).to.equal(null);
-      fixture.fake.settlePayment(url, 'succeeded');
-      const collectedAt = new Date(1_000 * fixture.fake.store.now());
-      fixture.fake.advanceTo(new Date(collectedAt.getTime() + 20 * DAY_MS));
-      await fixture.chargeTopup();
-      const { paidAt, isDelayed } = await fixture.readPayment(intentId);
-      expect(isDelayed).to.equal(true);
-      expect(await fixture.stripe.findCollectionTime(intentId, paidAt as Date)).to.deep.equal(collectedAt);
     });
 
     it('is rejected with a removed card, a card of another customer, and an amount that is too small', async () => {

@@ -92,19 +92,15 @@ describe('invoices of top-ups at Stripe', () => {
       'invoices.attachPayment',
     ];
     for (const step of steps) {
-      for (const how of ['drop after doing', 'error', 'drop'] as const) {
-        it(`are issued once and charge nothing if ${step} fails with "${how}" and is repeated`, async () => {
-          const { intentId, topupUuid } = await fixture.chargeTopup();
-          fixture.fake.faults[step] = how;
-          await captureError(fixture.stripe.issueTopupInvoice(intentId));
-          delete fixture.fake.faults[step];
-          // The saved error of Stripe is kept for a day.
-          fixture.fake.deleteSavedErrors();
-          expect((await fixture.stripe.issueTopupInvoice(intentId))?.document.status).to.equal('paid');
-          expect(fixture.fake.summarize().topups.get(topupUuid)?.invoices).to.have.length(1);
-          expect(countIntents(topupUuid)).to.equal(1);
-        });
-      }
+      it(`are issued once and charge nothing if the response to ${step} is lost`, async () => {
+        const { intentId, topupUuid } = await fixture.chargeTopup();
+        fixture.fake.faults[step] = 'drop after doing';
+        await captureError(fixture.stripe.issueTopupInvoice(intentId));
+        delete fixture.fake.faults[step];
+        expect((await fixture.stripe.issueTopupInvoice(intentId))?.document.status).to.equal('paid');
+        expect(fixture.fake.summarize().topups.get(topupUuid)?.invoices).to.have.length(1);
+        expect(countIntents(topupUuid)).to.equal(1);
+      });
     }
 
     it('are not issued for a customer with a balance, which Stripe would apply', async () => {

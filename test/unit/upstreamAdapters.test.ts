@@ -82,7 +82,7 @@ for (const { name, settings: own, path, authorization, probe, receipt, receiptSt
         expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', hasResponse: false });
       });
 
-      for (const status of [301, 401, 402, 404, 429, 500, 502, 503]) {
+      for (const status of [301, 307, 401, 402, 404, 429, 500, 502, 503]) {
         it(`reports unavailable after ${status}, which means that nothing was accepted, with the requested delay`, async () => {
           fake.submit = { status, headers: { 'retry-after': '7' }, body: { detail: 'no', error: { message: 'x' } } };
           const expected = { fault: 'unavailable', hasResponse: true, retryAfterMs: 7_000 };

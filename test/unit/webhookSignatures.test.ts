@@ -41,9 +41,9 @@ function buildHeaders(keys: readonly SigningKey[], timestamp = now()) {
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
 }
 
-const accepts = (secret: string, headers: Record<string, string>, body = BODY): boolean => {
+const accepts = (secret: string, headers: Record<string, string>): boolean => {
   try {
-    new Webhook(secret).verify(body, headers);
+    new Webhook(secret).verify(BODY, headers);
     return true;
   } catch {
     return false;
@@ -94,24 +94,6 @@ describe('webhook signatures', () => {
       'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
       'v1a,tQ9V2XOqn7jL/DQenEFpqIugdBVtiMmER5mhSkXBNwM0mkATuDe6KYYUuxqtaiHeYGb7KaaBRdM5WqyeFiL8Ag==',
     ]);
-  });
-
-  it('the standardwebhooks package accepts a message, and rejects another secret, body, id or time', () => {
-    const keys = generateSigningKeys();
-    const headers = buildHeaders(openSigningKeys(storeKeys(keys)));
-    expect(accepts(keys.secret, headers)).to.equal(true);
-    expect(accepts(generateSigningKeys().secret, headers)).to.equal(false);
-    expect(accepts(keys.secret, headers, `${BODY} `)).to.equal(false);
-    expect(accepts(keys.secret, { ...headers, 'webhook-id': `msg_${OTHER_UUID}` })).to.equal(false);
-    const earlier = String(Number(headers['webhook-timestamp']) - 1);
-    expect(accepts(keys.secret, { ...headers, 'webhook-timestamp': earlier })).to.equal(false);
-  });
-
-  it('the Ed25519 signature is verified with the public key of the endpoint, and with no other', () => {
-    const keys = generateSigningKeys();
-    const headers = buildHeaders(openSigningKeys(storeKeys(keys)));
-    expect(acceptsPublicKey(keys.publicKey, headers)).to.equal(true);
-    expect(acceptsPublicKey(generateSigningKeys().publicKey, headers)).to.equal(false);
   });
 
   it('the keys before a rotation sign as well until their time, and then no longer', () => {

@@ -17,7 +17,6 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Member } from '../../tables/Member.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { withAccountLock } from '../credits/ledger.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
