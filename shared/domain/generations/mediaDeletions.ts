@@ -2,7 +2,7 @@ import { deleteMediaFiles } from '../../gateways/media/storeOutput.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import type { GenerationKey } from '../../queues/catalog.ts';
-import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 import type { TaskKind } from '../tasks/taskKind.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { TaskKind } from '../tasks/taskKind.ts';
  */
 export const DELETE_MEDIA: TaskKind = {
   name: 'generation.deleteFiles',
-  backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
+  backoff: { minMs: 5_000, maxMs: HOUR_MS },
   concurrency: 8,
   run: async ([{ key }]) => {
     await deleteMediaFiles(key);

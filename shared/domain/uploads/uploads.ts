@@ -4,7 +4,7 @@ import { deleteUploadFiles, getImageName, getImagePath } from '../../gateways/me
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 import {
   UNUSED_UPLOADS_MAX,
   UNUSED_UPLOADS_MAX_BYTES,
@@ -112,7 +112,7 @@ export async function findUploadForUse(accountId: number, uuid: string): Promise
  */
 export const DELETE_UPLOAD_FILES: TaskKind = {
   name: 'upload.deleteFiles',
-  backoff: { minMs: MINUTE_MS, maxMs: HOUR_MS },
+  backoff: { minMs: 5_000, maxMs: HOUR_MS },
   concurrency: 8,
   run: async ([{ key }]) => {
     await deleteUploadFiles(key);
