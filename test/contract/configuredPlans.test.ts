@@ -3,7 +3,6 @@ import { createCustomer, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
-import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { changeOwner } from '../harness/people.ts';
 import { useTestService } from '../harness/testService.ts';
@@ -43,11 +42,12 @@ describe('the plans of a CATALOG', () => {
   const createFounder = async (): Promise<TestCustomer> => {
     const customer = await createSubscriber('small-team');
     await service.sql(
-      `WITH account AS (UPDATE accounts SET plan_slug = 'founders', parallel_limit = 3 WHERE email = $1 RETURNING id)
-       UPDATE subscriptions SET plan_slug = 'founders' FROM account WHERE account_id = account.id`,
+      `WITH account AS (UPDATE accounts SET plan_slug = 'founders', parallel_limit = 3 WHERE email = $1 RETURNING id),
+            subscription AS (UPDATE subscriptions s SET plan_slug = 'founders' FROM account
+                              WHERE account_id = account.id RETURNING s.id)
+       UPDATE subscription_plans p SET plan_slug = 'founders' FROM subscription s WHERE p.subscription_id = s.id`,
       [customer.email],
     );
-    await service.sql(REWRITE_PLAN_HISTORY);
     // Its first month was granted by another plan.
     service.fabricated.add('a-month-grants-its-plan');
     return customer;
