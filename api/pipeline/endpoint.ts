@@ -102,7 +102,7 @@ export interface EndpointDefinition<Body extends TSchema, Query extends TSchema,
   /**
    * True if the endpoint takes an `Idempotency-Key`: a repeated request gets the first response again. After a crash
    * `run` is executed again with the same `id`, so it saves the response in the transaction of its change, or derives
-   * the keys of its effects from the `id`. `ofMember`: only for the member who sent the first request, whose role the
+   * the keys of its effects from the `id`. `ofMember`: only for the member who sent the first request, whose rights the
    * response gives. `own`: `run` reads the key.
    */
   idempotent?: true | 'ofMember' | 'own';

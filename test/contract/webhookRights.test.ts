@@ -64,6 +64,20 @@ describe('events that the role of a member may not read', () => {
     expect((await developer.request('DELETE', `/api/webhooks/${uuid}/`)).status).to.equal(204);
   });
 
+  it('cannot be signed by another member who repeats the request that returned the secret of their endpoint', async () => {
+    const body = { url: ENDPOINT_URL, events: ['key.created'] };
+    for (const [path, sent] of [
+      ['create', body],
+      [`${(await requestEndpoint(owner, body)).body.uuid}/rotate-secret`, {}],
+    ] as const) {
+      const headers = { 'idempotency-key': randomUUID() };
+      const request = (by: TestCustomer) => by.request('POST', `/api/webhooks/${path}/`, { body: sent, headers });
+      const { secret } = (await request(owner)).body;
+      expect((await request(owner)).body.secret).to.equal(secret);
+      expectError(await request(developer), 'validation_error');
+    }
+  });
+
   it('are not shown by their deliveries, or sent again', async () => {
     const { endpoint, delivery } = await deliverPayout();
     const path = `/api/webhooks/${endpoint}/deliveries/${delivery}/`;

@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { config } from '../../lib/config.ts';
 import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -32,8 +33,8 @@ export async function enrollAffiliate(caller: Caller): Promise<Affiliate> {
  * Returns the affiliate of an account.
  * @throws ServiceError not_found if the account is not enrolled.
  */
-export async function getAffiliate(accountId: number): Promise<Affiliate> {
-  const affiliate = await Affiliate.query().findById(accountId);
+export async function getAffiliate(accountId: number, transaction?: Transaction): Promise<Affiliate> {
+  const affiliate = await Affiliate.query(transaction).findById(accountId);
   if (affiliate !== undefined) return affiliate;
   throw new ServiceError('not_found', 'The account is not an affiliate yet. Send POST /api/affiliate/enroll/ first.');
 }

@@ -24,13 +24,12 @@ const REJECTED_DETAIL = 'Payouts cannot be set up at the moment. Try again later
  * connected account is created once, and again if it no longer exists; each link is new, as it is valid for minutes and
  * one visit. Simulated payments enable payouts right away and link to the account page.
  * @throws ServiceError as {@link withAccountOfCaller}; not_found if the account is not enrolled; validation_error while
- * it is being deleted;
- * internal_error (503) while the processor is unavailable, or if it rejects the request.
+ * it is being deleted; internal_error (503) while the processor is unavailable, or if it rejects the request.
  */
 export async function createPayoutOnboardingLink(caller: Caller): Promise<string> {
-  const { account, affiliate } = await withAccountOfCaller(caller, async (_transaction, account) => {
+  const { account, affiliate } = await withAccountOfCaller(caller, async (transaction, account) => {
     assertNotDeleting(account);
-    return { account, affiliate: await getAffiliate(account.id) };
+    return { account, affiliate: await getAffiliate(account.id, transaction) };
   });
   if (processor.isSimulated) {
     await affiliate.$query().patch({ connect_onboarded: true, payout_enabled: true, synced_at: now() });
