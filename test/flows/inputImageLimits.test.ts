@@ -272,6 +272,22 @@ describe('limits of input images', () => {
     for (const uuid of [created.uuid, sent]) expect((await read(uuid)).body.status).to.equal('ready');
   });
 
+  it('an image that could not be stored counts as what its address has sent', async () => {
+    const folder = join(service.env['MEDIA_DIR'] as string, 'uploads');
+    await mkdir(folder, { recursive: true });
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, 'not a folder');
+    const response = await createEdit(customer, [`${files.url}/1.png`]);
+    await rm(folder);
+    await rename(`${folder}-away`, folder);
+    expectError(response, 'internal_error', 'temporarily unavailable', 503);
+    const counted = await service.sql(
+      'SELECT status, bytes FROM uploads JOIN accounts a ON a.id = account_id WHERE email = $1',
+      [customer.email],
+    );
+    expect(counted).to.deep.equal([{ status: 'failed', bytes: image.length }]);
+  });
+
   const countArriving = async () => {
     const names = await readdir(join(service.env['MEDIA_DIR'] as string, '.incoming'));
     return names.filter((name) => name.startsWith('upload-')).length;

@@ -51,19 +51,25 @@ export async function decodeUpload(upload: Upload, original: string): Promise<Up
 
 /**
  * Fetches the image at an address of a customer into a new upload, which counts as the largest image meanwhile. What
- * arrives counts also if it is no image: otherwise nothing would limit how much is fetched.
+ * arrives counts also if it cannot be used: otherwise nothing would limit how much is fetched.
  * @returns as {@link decodeUpload}.
- * @throws InvalidImageError if the image could not be fetched; ServiceError rate_limited
+ * @throws InvalidImageError if the image could not be fetched; ServiceError rate_limited; Error as
+ *   {@link prepareUpload}.
  */
 export async function fetchUpload(accountId: number, url: string): Promise<Upload | undefined> {
-  const upload = await addUpload({ accountId, source: 'url', contentType: 'image/png', bytes: IMAGE_MAX_BYTES });
   return withTempFile(async (original) => {
-    const failure: unknown = await fetchImage(url, original).catch((error: unknown) => error);
-    upload.bytes = await readFileSize(original);
-    if (failure === undefined) return decodeUpload(upload, original);
-    if (failure instanceof InvalidImageError && upload.bytes > 0) await failUpload(upload, failure.message);
-    else await Upload.query().deleteById(upload.uuid);
-    throw failure;
+    const upload = await addUpload({ accountId, source: 'url', contentType: 'image/png', bytes: IMAGE_MAX_BYTES });
+    try {
+      await fetchImage(url, original);
+      upload.bytes = await readFileSize(original);
+      return await decodeUpload(upload, original);
+    } catch (error) {
+      upload.bytes = await readFileSize(original);
+      if (upload.bytes === 0) await Upload.query().deleteById(upload.uuid);
+      else
+        await failUpload(upload, error instanceof InvalidImageError ? error.message : 'The image was not processed.');
+      throw error;
+    }
   });
 }
 
