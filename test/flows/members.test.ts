@@ -144,6 +144,11 @@ describe('members of an account', () => {
       expectError(await member.request('GET', '/api/billing/invoices/'), 'insufficient_scope');
       const another = { body: { name: 'another' } };
       expectError(await member.request('POST', '/api/keys/create/', another), 'insufficient_scope', 'was removed');
+      const [key] = (await member.request('GET', '/api/keys/')).body.data;
+      const wider = await member.request('PATCH', `/api/keys/${key.uuid}/`, {
+        body: { expires_at: null, name: 'wider' },
+      });
+      expectError(wider, 'insufficient_scope', 'was removed');
       expect((await findListed(owner, member)).api_keys).to.equal(1);
       expect((await post(owner, `/api/members/${uuid}/revoke-access/`)).body).to.deep.equal({ keys: 1, grants: 0 });
       expectError(await member.createGeneration(IMAGE), 'invalid_api_key');

@@ -56,6 +56,12 @@ const OPERATIONS: readonly [method: string, path: string, body?: object, headers
   ['POST', '/api/affiliate/enroll/', {}],
 ];
 const OF_APPLICATIONS = OPERATIONS.slice(0, 4);
+const OF_SESSIONS: typeof OPERATIONS = [
+  ...OPERATIONS,
+  ['PATCH', '/authentication/me/', { first_name: 'Thief' }],
+  ['POST', '/authentication/onboarding/advance/', { step_completed: 'profile', data: { first_name: 'Thief' } }],
+];
+const OPERATIONS_OF = { key: OPERATIONS, session: OF_SESSIONS, application: OF_APPLICATIONS };
 /** Requests that only read, or change nothing that the account has. */
 const READS: typeof OPERATIONS = [['POST', '/api/generations/estimate/', { ...IMAGE, prompt: 'a' }]];
 
@@ -166,7 +172,7 @@ describe('a request whose credential ends', () => {
                 WHERE w.account_id = $1) AS deliveries,
               (SELECT jsonb_agg((k.name, k.uuid = $2 AND k.revoked_at IS NOT NULL) ORDER BY k.uuid) FROM api_keys k
                 WHERE k.account_id = $1) AS keys,
-              (SELECT (plan_slug, credits_low_threshold, is_affiliate)::text FROM accounts WHERE id = $1) AS account,
+              (SELECT (plan_slug, credits_low_threshold, is_affiliate, first_name)::text FROM accounts WHERE id = $1) AS account,
               (SELECT count(*) FROM topups t WHERE t.account_id = $1) AS topups`,
       [accountId, targets['key']],
     ),
@@ -200,7 +206,7 @@ describe('a request whose credential ends', () => {
   }
 
   for (const [what, { credential, end, error, detail }] of Object.entries(ENDS)) {
-    for (const [method, path, body, headers] of credential === 'application' ? OF_APPLICATIONS : OPERATIONS) {
+    for (const [method, path, body, headers] of OPERATIONS_OF[credential]) {
       const name = `${method} ${path}${headers === undefined ? '' : ' with an Idempotency-Key'}`;
       it(`${name} changes nothing if its ${credential} ${what} while it waits for the account`, async () => {
         const caller = await createCaller(credential);
@@ -221,7 +227,7 @@ describe('a request whose credential ends', () => {
 
     it(`changes nothing if its ${credential} ${what} while its body arrives`, async () => {
       const caller = await createCaller(credential);
-      const operations = [...READS, ...(credential === 'application' ? OF_APPLICATIONS : OPERATIONS)];
+      const operations = [...READS, ...OPERATIONS_OF[credential]];
       const before = await readState(caller);
       const unfinished = await Promise.all(
         operations.map(async ([method, path, body = {}]) => {

@@ -1,8 +1,8 @@
-import { getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
+import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { findOrCreatePersonByEmail } from '../../../shared/domain/signIn/findOrCreatePerson.ts';
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
-import { completeOnboardingStep } from '../../../shared/domain/signIn/onboarding.ts';
+import { completeOnboardingStep, updateProfile } from '../../../shared/domain/signIn/onboarding.ts';
 import { getPerson, pickOwnerColumns } from '../../../shared/domain/accounts/people.ts';
 import { isStaff } from '../../../shared/domain/accounts/staffRights.ts';
 import { isStaffEmail } from '../../../shared/lib/staffEmails.ts';

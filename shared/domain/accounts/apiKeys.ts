@@ -95,8 +95,7 @@ export async function createApiKey(
   return withAccountOfCaller(caller, async (transaction, account) => {
     assertNotDeleting(account, 'name');
     const { number: memberNumber } = requireMember(caller);
-    const creator = await Member.query(transaction).findById([accountId, memberNumber]).select('removed_at');
-    if (creator?.removed_at != null) throw new ServiceError('insufficient_scope', REMOVED_CREATOR_DETAIL);
+    await assertNotRemoved(transaction, caller);
     const { active_key_count: activeCount, key_count: count } = account;
     if (activeCount >= ACTIVE_API_KEYS_MAX) {
       const detail = `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`;
@@ -127,8 +126,18 @@ export async function createApiKey(
   });
 }
 
-const REMOVED_CREATOR_DETAIL =
-  'The member who created this API key was removed from the account. It still works, but it cannot create keys.';
+/** Rejects the key of a removed member, which must not get more access. @throws ServiceError insufficient_scope */
+async function assertNotRemoved(transaction: Transaction, { accountId, member }: Caller): Promise<void> {
+  if (member === undefined) return;
+  const { removed_at: removedAt } = await Member.query(transaction)
+    .findById([accountId, member.number])
+    .throwIfNotFound();
+  if (removedAt === null) return;
+  throw new ServiceError(
+    'insufficient_scope',
+    'The member who created this API key was removed from the account. It still works, but it cannot create or change keys.',
+  );
+}
 
 /** Describes a key in the security log and in events. */
 function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string } {
@@ -181,7 +190,8 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
  * request that was admitted with other rights is rejected once it has locked the account.
  * @throws ServiceError not_found when the account has no such key; validation_error for invalid options, or if the key
  *   is revoked or has expired, or would be changed and has another version than expected; insufficient_scope if the key
- *   acts with rights that the caller lacks, or the caller's key was changed meanwhile.
+ *   acts with rights that the caller lacks, for the key of a removed member, or if the caller's key was changed
+ *   meanwhile.
  */
 export async function updateApiKey(
   caller: Caller,
@@ -193,6 +203,7 @@ export async function updateApiKey(
   return withAccountOfCaller(caller, async (transaction) => {
     const key = await findKey(transaction, accountId, uuid);
     assertChangeable(key);
+    await assertNotRemoved(transaction, caller);
     await assertEnoughRights(transaction, caller, {
       memberNumbers: [key.member_number],
       name: 'This API key',

@@ -33,15 +33,19 @@ export function withAccountOfCaller<Result>(
   work: (transaction: Transaction, account: Account) => Promise<Result>,
 ): Promise<Result> {
   return withAccountLock(caller.accountId, async (transaction, account) => {
-    if (caller.credential.kind !== 'service' && account.suspended_at !== null) throw accountSuspendedError();
-    await assertCredentialUnchanged(transaction, caller);
+    await assertCredentialUnchanged(transaction, caller, account);
     return work(transaction, account);
   });
 }
 
 /** Verifies the credential of a caller whose account is locked. @throws ServiceError as {@link withAccountOfCaller} */
-export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
+export async function assertCredentialUnchanged(
+  transaction: Transaction,
+  caller: Caller,
+  { suspended_at: suspendedAt }: Account,
+): Promise<void> {
   const { credential } = caller;
+  if (credential.kind !== 'service' && suspendedAt !== null) throw accountSuspendedError();
   switch (credential.kind) {
     case 'service':
       return;

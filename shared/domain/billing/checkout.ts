@@ -152,7 +152,7 @@ async function activateSimulatedPlan(
   const plan = getPlanBySlug(slug);
   const { accountId } = caller;
   await changeSubscription(accountId, async (transaction, account) => {
-    await assertCredentialUnchanged(transaction, caller);
+    await assertCredentialUnchanged(transaction, caller, account);
     await record(transaction);
     const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
     if (current !== undefined && current.current_period_end > now()) {
