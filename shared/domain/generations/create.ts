@@ -158,6 +158,7 @@ async function chargeWithAutoTopup(charge: ChargeRequest, notes: string[], attem
   if (topup === 'unknown') throw topupUnknownError(charge);
   if (topup === 'unchecked') throw purchasesUncheckedError(charge);
   if (topup === 'processing') notes.push(TOPUP_PROCESSING_DETAIL);
+  if (topup === 'none' && charge.idempotency_key === null) return outcome;
   // Lists are in the order of the charges, and other generations may have been charged meanwhile.
   Object.assign(charge, beginGeneration(charge));
   if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(charge, notes, attempt + 1);
