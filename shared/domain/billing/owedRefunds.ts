@@ -88,13 +88,10 @@ export async function requestTopupRefund(topupUuid: string, actor: Actor): Promi
   return withAccountLock(accountId, async (transaction) => {
     const topup = await Topup.query(transaction).findById(topupUuid).throwIfNotFound();
     const owed = await OwedRefund.query(transaction).findById(topupUuid);
-    if (owed?.status === 'rejected')
-      throw new ServiceError(
-        'validation_error',
-        `The refund of this top-up was rejected. ${owed.last_error} Pay the customer back at the payment processor.`,
-      );
-    if (owed !== undefined) return false;
+    if (owed !== undefined && owed.status !== 'rejected') return false;
     assertRefundable(topup);
+    if (owed !== undefined)
+      throw new ServiceError('validation_error', `The refund of this top-up was rejected. ${owed.last_error}`);
     await oweRefunds(transaction, accountId, { topups: [topupUuid] }, 'staff');
     await recordAuditEntry(transaction, actor, {
       action: 'topup.refund',
