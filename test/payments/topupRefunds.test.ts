@@ -132,7 +132,7 @@ describe('a top-up that staff refund', () => {
       ]);
       expect(listRefundedCents()).to.deep.equal([0]);
       const { text } = await console.act(`/admin/topups/${(await readTopup()).uuid}/refund/`, {}, 'finance');
-      expect(text).to.include('Pay the customer back');
+      expect(text).to.include('was rejected. The processor does not refund a charge that was disputed.');
     });
   });
 });
