@@ -81,7 +81,7 @@ CREATE TABLE owed_refunds (
   topup_uuid    uuid        REFERENCES topups (uuid),
   account_id    bigint      NOT NULL REFERENCES accounts (id),
   cause         text        NOT NULL CHECK (cause IN ('staff', 'erased', 'unused')),
-  status        text        NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected')),
+  status        text        NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected', 'closed')),
   last_error    text,
   created_at    timestamptz NOT NULL,
   completed_at  timestamptz,

@@ -66,6 +66,7 @@ export const AUDIT_ACTIONS = {
   'key.revoke': { target: 'key' },
   'member.remove': { target: 'member' },
   'queue.change': { target: 'queue' },
+  'refund.close': { target: 'refund' },
   'task.run': { target: 'task' },
   'task.run_kind': { target: 'taskKind' },
   'upstream.try': { target: 'upstream' },

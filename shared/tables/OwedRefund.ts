@@ -14,8 +14,8 @@ export class OwedRefund extends Model {
   declare account_id: number;
   /** `staff`: requested by staff. `erased`: paid for an account that is erased. `unused`: it bought nothing. */
   declare cause: 'staff' | 'erased' | 'unused';
-  /** `rejected`: the payment processor rejected the refund, or it failed. Staff decide. */
-  declare status: 'owed' | 'refunded' | 'rejected';
+  /** `rejected`: the payment processor rejected the refund, or it failed. Staff decide, and then close it. */
+  declare status: 'owed' | 'refunded' | 'rejected' | 'closed';
   /** Why it was rejected. */
   declare last_error: string | null;
   declare created_at: Date;

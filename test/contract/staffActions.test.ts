@@ -261,6 +261,25 @@ describe('staff actions', () => {
       expect(await countAudit()).to.equal(1);
     });
 
+    it('closes a rejected refund, which is listed as a problem until then', async () => {
+      await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      const { uuid } = await findTopup();
+      await console.act(`/admin/topups/${uuid}/refund/`, {}, 'finance');
+      const path = `/admin/refunds/${uuid}/close/`;
+      expect((await console.visit(path, 'finance')).text).to.include('Only a rejected refund can be closed.');
+      await service.sql(`UPDATE owed_refunds SET status = 'rejected', last_error = 'no', completed_at = now()`);
+      expect((await console.visit(account, 'finance')).text)
+        .to.include(`href="${path}"`)
+        .and.to.include('rejected. no');
+      expect((await console.act(path, {}, 'finance')).headers.get('location')).to.equal(
+        `${account}?done=refund-closed`,
+      );
+      const { text } = await console.visit(account, 'finance');
+      expect(text).to.not.include(`href="${path}"`).and.to.not.include('rejected. no');
+      expect((await readAudit(service, customer)).map(({ action }) => action)).to.include('refund.close');
+      expect((await console.visit('/admin/refunds/in_unknown/close/', 'finance')).status).to.equal(404);
+    });
+
     it('names the payment with its tax, and the credits that are left', async () => {
       await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
       const { uuid, credits } = await findTopup();

@@ -93,6 +93,15 @@ describe('the audit log', () => {
       const [{ uuid }] = await service.sql('SELECT uuid FROM topups ORDER BY created_at DESC LIMIT 1');
       return { action: `/admin/topups/${uuid}/refund/` };
     },
+    'POST /admin/refunds/:key/close/': async () => {
+      const key = `in_${randomUUID()}`;
+      await service.sql(
+        `INSERT INTO owed_refunds (invoice_id, account_id, cause, status, created_at, completed_at)
+         SELECT $1, id, 'unused', 'rejected', now(), now() FROM accounts WHERE email = $2`,
+        [key, customer.email],
+      );
+      return { action: `/admin/refunds/${key}/close/` };
+    },
     'POST /admin/generations/:uuid/content/': async () => {
       const uuid = await makeGeneration();
       return { action: `/admin/generations/${uuid}/content/`, page: `/admin/generations/${uuid}/` };

@@ -14,13 +14,8 @@ import { REFUND_KIND } from './processorTasks.ts';
 /** Payments of one kind, by their keys: ids of invoices at the processor, or uuids of top-ups. */
 export type RefundedPayments = { invoices: string[] } | { topups: string[] };
 
-/**
- * Condition on `owed_refunds` as `r`: the refund is not issued yet, or was rejected and something is left of the
- * payment.
- */
-export const IS_OPEN_REFUND = `(r.status = 'owed' OR r.status = 'rejected' AND coalesce(
-   (SELECT kept_cents FROM topups WHERE uuid = r.topup_uuid),
-   (SELECT total_cents - refunded_cents FROM invoices WHERE stripe_invoice_id = r.invoice_id), 1) > 0)`;
+/** Condition on `owed_refunds`: the refund is not issued yet, or was rejected, and staff have not closed it. */
+export const IS_OPEN_REFUND = `status IN ('owed', 'rejected')`;
 
 /**
  * Records that payments of a locked account are to be refunded, once each, in the transaction that decides it. A task
@@ -99,6 +94,32 @@ export async function requestTopupRefund(topupUuid: string, actor: Actor): Promi
       targetId: topupUuid,
       before: { refund: 'none', reversedNetCents: topup.reversed_cents },
       after: { refund: 'owed', refundNetCents: topup.kept_cents },
+    });
+    return true;
+  });
+}
+
+/** Finds a refund by its key. @throws ServiceError not_found */
+export async function findRefund(key: string): Promise<OwedRefund> {
+  const refund = await OwedRefund.query().findById(key);
+  if (refund !== undefined) return refund;
+  throw new ServiceError('not_found', 'Not found. There is no refund of that payment.');
+}
+
+/**
+ * Records that staff have settled a rejected refund, with its audit entry: it is not listed as a problem any more.
+ * @returns false if it is not rejected: nothing was changed or recorded.
+ */
+export async function closeRejectedRefund({ key, account_id: accountId }: OwedRefund, actor: Actor): Promise<boolean> {
+  return withAccountLock(accountId, async (transaction) => {
+    const rejected = OwedRefund.query(transaction).findById(key).where({ status: 'rejected' });
+    if ((await rejected.patch({ status: 'closed' })) === 0) return false;
+    await recordAuditEntry(transaction, actor, {
+      action: 'refund.close',
+      accountId,
+      targetId: key,
+      before: { refund: 'rejected' },
+      after: { refund: 'closed' },
     });
     return true;
   });

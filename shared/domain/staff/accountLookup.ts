@@ -161,7 +161,7 @@ async function findAccountsByIds(ids: number[]): Promise<Account[]> {
 /** Lists payment issues of an account: open refunds, and upgrades that were refunded. */
 export async function listPaymentIssues({ id }: Account): Promise<string[]> {
   const [refunds, subscriptions] = await Promise.all([
-    OwedRefund.query().alias('r').where({ account_id: id }).whereRaw(IS_OPEN_REFUND).orderBy('created_at'),
+    OwedRefund.query().where({ account_id: id }).whereRaw(IS_OPEN_REFUND).orderBy('created_at'),
     Subscription.query().where({ account_id: id }).whereNotNull('refunded_upgrade').orderBy('id'),
   ]);
   return [

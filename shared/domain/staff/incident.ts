@@ -129,7 +129,7 @@ const FIND_LAST_SUCCESS = prepared(
 const OPEN_REFUNDS = `(
      SELECT r.account_id, r.payment, r.status, coalesce(r.last_error, t.last_error) AS last_error, r.created_at
        FROM owed_refunds r LEFT JOIN tasks t ON t.kind = '${ISSUE_REFUND.name}' AND t.key = r.key
-      WHERE ${IS_OPEN_REFUND}) refunds`;
+      WHERE r.${IS_OPEN_REFUND}) refunds`;
 
 /** Each count is of a partial index, or of a table with few rows. An endpoint that fails has a delivery that is due. */
 const COUNT_TROUBLE = prepared(

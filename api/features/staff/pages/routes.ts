@@ -44,6 +44,7 @@ export const STAFF_PAGES: readonly HttpRoute[] = [
   ...actionRoutes('/admin/members/:uuid/remove/', accountActions.removeMember, { permission: 'revokeAccess' }),
   ...actionRoutes('/admin/keys/:uuid/revoke/', accountActions.revokeKey, { permission: 'revokeAccess' }),
   ...actionRoutes('/admin/topups/:uuid/refund/', creditActions.refundTopup, { permission: 'refundTopups' }),
+  ...actionRoutes('/admin/refunds/:key/close/', creditActions.closeRefund, { permission: 'refundTopups' }),
   ['GET',     '/admin/generations/:uuid/',                       'page', 'session', 'account',   'none', staffGeneration.renderGeneration, { permission: 'viewAccounts' }],
   ['GET',     '/admin/generations/:uuid/content/',               'page', 'session', 'account',   'none', staffGeneration.redirectToGeneration, { permission: 'viewContent' }],
   ['POST',    '/admin/generations/:uuid/content/',               'page', 'session', 'account',   'form', staffGeneration.showGenerationContent, { permission: 'viewContent' }],

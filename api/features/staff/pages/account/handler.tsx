@@ -35,6 +35,7 @@ const OUTCOMES = {
   'adjustment-rejected': 'The adjustment is rejected.',
   adjusted: 'The credits are adjusted.',
   'topup-refund': 'The refund is recorded. It is issued within a minute, and the credits are taken back afterwards.',
+  'refund-closed': 'The refund is closed. It is not listed as a problem any more.',
   unchanged: 'Nothing was changed: it had been done before.',
 } as const satisfies Outcomes;
 

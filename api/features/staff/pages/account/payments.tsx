@@ -56,12 +56,23 @@ export function PaymentSection({ overview, ctx }: SectionProps): VNode {
   const refundTable = (
     <Table
       label="Refunds"
-      columns={['Of', 'Status', 'Problem', 'Created']}
+      columns={['Of', 'Status', 'Problem', 'Created', 'Action']}
       rows={refunds.map((refund) => [
         refund.payment,
         refund.status,
         refund.last_error ?? '',
         <Time at={refund.created_at} />,
+        mayRefund && refund.status === 'rejected' ? (
+          <a
+            class="button slight"
+            href={`/admin/refunds/${refund.key}/close/`}
+            aria-label={`Close the refund of ${refund.payment}`}
+          >
+            Close
+          </a>
+        ) : (
+          ''
+        ),
       ])}
     />
   );

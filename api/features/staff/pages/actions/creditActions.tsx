@@ -2,7 +2,12 @@ import type { VNode } from 'preact';
 import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
 import { getTotalCents } from '../../../../../shared/domain/billing/topupAmounts.ts';
 import { readTopupRemainder } from '../../../../../shared/domain/billing/topups.ts';
-import { findTopup, requestTopupRefund } from '../../../../../shared/domain/billing/owedRefunds.ts';
+import {
+  closeRejectedRefund,
+  findRefund,
+  findTopup,
+  requestTopupRefund,
+} from '../../../../../shared/domain/billing/owedRefunds.ts';
 import {
   ADJUSTMENT_MAX_CREDITS,
   assertNotErased,
@@ -183,4 +188,28 @@ export const refundTopup = defineAction({
     returnPath: getAccountPath(account),
   }),
   perform: async ({ topup }, { actor }) => ((await requestTopupRefund(topup.uuid, actor)) ? 'topup-refund' : UNCHANGED),
+});
+
+export const closeRefund = defineAction({
+  parameter: 'key',
+  find: async (key) => {
+    const refund = await findRefund(key);
+    return { refund, account: await getAccount(refund.account_id) };
+  },
+  describe: ({ refund, account }) => ({
+    question: `Close the rejected refund of ${refund.payment} of ${account.email}?`,
+    consequences: (
+      <>
+        <p>{refund.last_error}</p>
+        <p>
+          Pay the customer back in another way first, or decide that nothing is owed, and say so in the reason. Nothing
+          is paid by this, and no credits are changed. The refund is then not listed as a problem any more.
+        </p>
+      </>
+    ),
+    button: 'Close refund',
+    closed: refund.status === 'rejected' ? undefined : 'Only a rejected refund can be closed.',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async ({ refund }, { actor }) => ((await closeRejectedRefund(refund, actor)) ? 'refund-closed' : UNCHANGED),
 });
