@@ -277,7 +277,8 @@ describe('staff actions', () => {
       const { text } = await console.visit(account, 'finance');
       expect(text).to.not.include(`href="${path}"`).and.to.not.include('rejected. no');
       expect((await readAudit(service, customer)).map(({ action }) => action)).to.include('refund.close');
-      expect((await console.visit('/admin/refunds/in_unknown/close/', 'finance')).status).to.equal(404);
+      for (const unknown of ['in_unknown', '%00'])
+        expect((await console.visit(`/admin/refunds/${unknown}/close/`, 'finance')).status).to.equal(404);
     });
 
     it('names the payment with its tax, and the credits that are left', async () => {

@@ -193,7 +193,7 @@ export const refundTopup = defineAction({
 export const closeRefund = defineAction({
   parameter: 'key',
   find: async (key) => {
-    const refund = await findRefund(key);
+    const refund = await findRefund(/^[\w-]{1,100}$/.test(key) ? key : '');
     return { refund, account: await getAccount(refund.account_id) };
   },
   describe: ({ refund, account }) => ({
