@@ -17,12 +17,18 @@ const PENDING_WORK_SQL = `
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
 
-/** Tasks that run, or are due soon. Pages that nothing is paid on are synced for a day. */
+/**
+ * Tasks that run, or are due soon. Pages that nothing is paid on are synced for a day. Files of a generation that failed
+ * are deleted 15 minutes later: a deletion that was not tried yet is not due before.
+ */
 const PENDING_TASKS_SQL = `
   SELECT kind, count(*), count(lease) > 0 AS "isRunning",
          cast(extract(epoch FROM min(run_at) - $1::timestamptz) * 1000 AS float8) AS "waitMs"
     FROM tasks
-   WHERE lease IS NOT NULL OR (run_at <= $1::timestamptz + interval '2 minutes' AND kind <> 'topup.page')
+   WHERE lease IS NOT NULL
+      OR (kind <> 'topup.page'
+          AND run_at <= $1::timestamptz
+                        + CASE WHEN kind LIKE '%.deleteFiles' AND attempts = 0 THEN interval '0' ELSE interval '2 minutes' END)
    GROUP BY kind`;
 
 /** Older events are not checked: they may have been deleted. */
