@@ -18,7 +18,7 @@ const PENDING_WORK_SQL = `
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
 
 /**
- * Tasks that run, or are due soon. Pages that nothing is paid on are synced for a day. Files of a generation that failed
+ * Tasks that run, or are due soon. Pages that nothing is paid on are synced for a day. The files of a failed generation
  * are deleted 15 minutes later: a deletion that was not tried yet is not due before.
  */
 const PENDING_TASKS_SQL = `
