@@ -103,6 +103,8 @@ CREATE TABLE webhook_deliveries (
 ) WITH (fillfactor = 85);
 CREATE INDEX webhook_deliveries_event_idx ON webhook_deliveries (event_id);
 CREATE INDEX webhook_deliveries_endpoint_idx ON webhook_deliveries (endpoint_id, id);
+-- Few of an endpoint's deliveries fail. Otherwise a list of them would read all the others.
+CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';
 -- Those that are leased, then those that wait, in their order.
 CREATE INDEX webhook_deliveries_due_idx ON webhook_deliveries (endpoint_id, leased_until, next_attempt_at, id)
   WHERE status = 'pending';

@@ -1,5 +1,7 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { createAccountSlots } from '../../lib/accountSlots.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
 import { buildFilterBindings, buildFilteredPage, type FilteredRow } from '../../lib/listFilter.ts';
 import type { ListPage } from '../../lib/pagination.ts';
@@ -73,12 +75,15 @@ const buildLists = (name: string, condition: string) => ({
 });
 
 /** The status is part of each statement, so that the partial indexes can be used. */
-const LISTS: Record<DeliveryStatus | 'any', ReturnType<typeof buildLists>> = {
+export const LISTS: Record<DeliveryStatus | 'any', ReturnType<typeof buildLists>> = {
   any: buildLists('all', ''),
   pending: buildLists('pending', `AND status = 'pending'`),
   succeeded: buildLists('succeeded', `AND status = 'succeeded'`),
   failed: buildLists('failed', `AND status = 'failed'`),
 };
+
+/** A list by type may read all deliveries of an endpoint: an account must not fill the connections of a process. */
+const withListSlot = createAccountSlots(1, DB_WAIT_TIMEOUT);
 
 /** Conditions of a list of deliveries. */
 export interface DeliveryFilter {
@@ -100,9 +105,16 @@ export async function listDeliveries(
 ): Promise<ListPage<ListedDelivery>> {
   const { id: endpointId } = await findEndpoint(accountId, endpointUuid);
   const { max, skip, limit } = buildFilterBindings({}, page);
-  const rows = await runStatement<FilteredRow<ListedDelivery & { number: number }>>(
-    LISTS[status ?? 'any'][type === undefined ? 'all' : 'ofType'],
-    { endpointId, accountId, type, max, skip, limit },
+  const statement = LISTS[status ?? 'any'][type === undefined ? 'all' : 'ofType'];
+  const rows = await withListSlot(accountId, () =>
+    runStatement<FilteredRow<ListedDelivery & { number: number }>>(statement, {
+      endpointId,
+      accountId,
+      type,
+      max,
+      skip,
+      limit,
+    }),
   );
   return buildFilteredPage<ListedDelivery & { number: number }>(page, rows, 'Older deliveries are not listed.');
 }
