@@ -121,6 +121,8 @@ CREATE INDEX generations_test_idx ON generations (uuid) WHERE is_test AND delete
 -- Refunds by staff are few. The staff metrics subtract them from the hourly sums.
 CREATE INDEX generations_refunded_idx ON generations (uuid) WHERE refunded_at IS NOT NULL;
 CREATE INDEX generations_purge_idx ON generations (deleted_at) WHERE deleted_at IS NOT NULL AND purged_at IS NULL;
+-- Those of an account that is erased, without reading what other accounts have deleted.
+CREATE INDEX generations_account_purge_idx ON generations (account_id) WHERE deleted_at IS NOT NULL AND purged_at IS NULL;
 
 -- Deleted generations per block of 512 numbers. A page at some distance from the newest generation is found from these
 -- counts, without reading the rows between.

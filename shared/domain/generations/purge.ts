@@ -6,7 +6,7 @@ import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatc
 export const PURGED = `prompt = '', params = '{}', idempotency_key = NULL, webhook_url = NULL, metadata = NULL,
           error_message = CASE WHEN error_message IS NOT NULL THEN '' END, purged_at = :now`;
 
-const PURGE_ACCOUNT = prepared(
+export const PURGE_ACCOUNT = prepared(
   'purge_account_generations',
   `WITH old AS (
      SELECT uuid, account_id FROM generations
