@@ -264,7 +264,7 @@ describe('resources of another account', () => {
 
   it('all routes with a uuid are covered by these tests', () => {
     expect([...new Set(rows.map(({ path }) => path))]).to.have.members(Object.keys(THINGS));
-    // Of the other path parameters, those of a delivery and, for staff, of a refund name resources of an account.
+    // The other path parameters, apart from those of a delivery and of a refund, do not name resources of an account.
     const names = ROUTES.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
     expect(new Set(names)).to.have.all.keys(
       ':uuid',

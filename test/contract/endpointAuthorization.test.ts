@@ -218,7 +218,11 @@ describe('endpoint authorization', () => {
         expect([status, text.includes('Staff access is required.')]).to.deep.equal([403, true]);
         if (isChange(row)) return;
         // Pages of a target do not exist for a random uuid or name; those of contract/staffConsole do.
-        const expected = !/:(uuid|alert|id|kind)\b/.test(row.path) ? 200 : row.path.endsWith('/content/') ? 303 : 404;
+        const expected = !/:(uuid|alert|id|key|kind)\b/.test(row.path)
+          ? 200
+          : row.path.endsWith('/content/')
+            ? 303
+            : 404;
         expect((await createBrowserFor(staff).request(address)).status).to.equal(expected);
       });
     }
